@@ -37,6 +37,8 @@ export interface AppEnv {
     /** Headers of the response, which replace default ones. Hono's `c.header` takes five times as long before a response exists. */
     responseHeaders: readonly (readonly [name: string, value: string])[] | undefined;
     error: AppError | undefined;
+    /** True if the request came with valid session cookies of two people, which were cleared. */
+    hasConflict: boolean | undefined;
   };
   Bindings: {
     /** The TCP peer; missing in tests. */

@@ -55,6 +55,7 @@ async function search(
   const found = await services.sessionSearch.find(cookies.map(({ token }) => token));
   setFormerDomains(c, parts, { cookies, known: found.known });
   if (found.conflict) {
+    c.set("hasConflict", true);
     clearConflictingCookies(c, config, { path: path() });
     const { address } = c.get("client");
     // A client may send such cookies with every request: one log line per interval is enough.

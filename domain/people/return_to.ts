@@ -74,3 +74,8 @@ export function isConsolePath(path: string): boolean {
 export function withReturnTo(path: string, target: string | null): string {
   return target === null ? path : `${path}?return_to=${encodeURIComponent(target)}`;
 }
+
+/** Returns the sign-in page for someone who is signed in and wants to use another account. */
+export function otherAccountPath(target: string): string {
+  return `${withReturnTo("/sign-in", target)}&switch=1`;
+}

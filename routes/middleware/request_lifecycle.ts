@@ -33,6 +33,8 @@ const documentSecurityHeaders = (ancestors: string): readonly [string, string][]
   ["cross-origin-opener-policy", "same-origin"],
   ["content-security-policy", contentSecurityPolicy(ancestors)],
 ];
+/** Pages that applications open in a window of their own: it must keep its opener until it returns there (decision 145). */
+const popupPaths = /^\/(oauth\/authorize|authorize|sign-in|sign-up|portal\/confirm-password)(?=\/|$)/;
 const hstsSeconds = 2 * 365 * 24 * 3600;
 
 /** Checks a request before anything else does. @throws {AppError} To reject it. */
@@ -50,6 +52,10 @@ export function requestLifecycle(parts: AppParts, options: {
   const { config, log } = parts;
   const programHeaders = securityHeaders(config);
   const documentHeaders = [...programHeaders, ...documentSecurityHeaders("'none'")];
+  const popupHeaders: typeof documentHeaders = [...documentHeaders, [
+    "cross-origin-opener-policy",
+    "unsafe-none",
+  ]];
   const embedOrigins = config.embedOrigins.length === 0 ? "'none'" : config.embedOrigins.join(" ");
   const embeddedHeaders = [...programHeaders, ...documentSecurityHeaders(embedOrigins)];
   const nextRequestId = requestIds(parts.services.clock);
@@ -76,7 +82,7 @@ export function requestLifecycle(parts: AppParts, options: {
     const ownHeaders = isEmbedPath(c.req.path)
       ? embeddedHeaders
       : isDocument
-      ? documentHeaders
+      ? popupPaths.test(c.req.path) ? popupHeaders : documentHeaders
       : programHeaders;
     for (const [name, value] of ownHeaders) headers.set(name, value);
     if (isDocument && mayCompress(c)) headers.set("cache-control", "no-store");

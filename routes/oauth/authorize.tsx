@@ -5,8 +5,8 @@ import { AppError } from "../../domain/errors.ts";
 import { documentHost, isDocumentId } from "../../domain/oauth/client_document.ts";
 import { hostOfRedirect, isNativeRedirect } from "../../domain/oauth/client.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
-import { withReturnTo } from "../../domain/people/return_to.ts";
-import { anonymousBodyBytesMax, returnToCharactersMax } from "../../domain/limits.ts";
+import { otherAccountPath, withReturnTo } from "../../domain/people/return_to.ts";
+import { anonymousBodyBytesMax, emailCharactersMax, returnToCharactersMax } from "../../domain/limits.ts";
 import { derivedToken, newToken } from "../../services/access/mod.ts";
 import {
   type CheckedRequest,
@@ -91,7 +91,7 @@ async function authorize(c: AppContext, parts: PortalParts): Promise<Response> {
       : await findNeed(parts.services, session, checked, { askedAt: asked.askedAt });
     if (need.kind !== "nothing" && isSilent) throw errorOfNeed(need);
     if (session === null) {
-      return await toSignIn(c, parts, { asked, isFresh: checked.request.prompts.includes("login") });
+      return await toSignIn(c, parts, asked);
     }
     if (need.kind !== "nothing") return await showNeed(c, parts, { session, asked, checked, need });
     const { organizationId } = need;
@@ -106,18 +106,23 @@ async function authorize(c: AppContext, parts: PortalParts): Promise<Response> {
   });
 }
 
+const promptsOf = (parameters: URLSearchParams) => (parameters.get("prompt") ?? "").split(" ");
+
 /** Nothing is read for strangers, so nothing is known of the application yet. */
 async function beforeReading(
   c: AppContext,
   parts: PortalParts,
   { asked, parameters, session }: { asked: Asked; parameters: URLSearchParams; session: Session | null },
 ): Promise<Response> {
-  const prompts = (parameters.get("prompt") ?? "").split(" ");
-  if (prompts.includes("none")) throw new AppError("malformed_request", "Sign in here first.");
-  if (session === null) return await toSignIn(c, parts, { asked, isFresh: prompts.includes("login") });
+  if (promptsOf(parameters).includes("none")) throw new AppError("malformed_request", "Sign in here first.");
+  if (session === null) return await toSignIn(c, parts, asked);
   const clientName = documentHost(parameters.get("client_id") ?? "") ?? "the application";
   const href = await addressOf(c, parts, asked, { isFresh: false });
-  return await sendPage(c, confirmEmailFirstPage({ frame: gateFrame(parts), clientName, href }), 403);
+  return await sendPage(
+    c,
+    confirmEmailFirstPage({ frame: gateFrame(parts), clientName, email: session.user.email, href }),
+    403,
+  );
 }
 
 /** Sends errors to the application's redirect address, which is known good. */
@@ -175,14 +180,17 @@ async function addressOf(
   return `${path}?${keptParameter}=${id}`;
 }
 
-async function toSignIn(
-  c: AppContext,
-  parts: PortalParts,
-  { asked, isFresh }: { asked: Asked; isFresh: boolean },
-): Promise<Response> {
-  return redirect(c, withReturnTo("/sign-in", await addressOf(c, parts, asked, { isFresh })), {
-    status: 302,
+async function toSignIn(c: AppContext, parts: PortalParts, asked: Asked): Promise<Response> {
+  const parameters = new URLSearchParams(asked.query);
+  const address = await addressOf(c, parts, asked, { isFresh: promptsOf(parameters).includes("login") });
+  const hint = parameters.get("login_hint")?.slice(0, emailCharactersMax);
+  const more = new URLSearchParams({
+    ...(hint === undefined ? {} : { login_hint: hint }),
+    // The cookies of two people were cleared.
+    ...(c.get("hasConflict") ? { conflict: "1" } : {}),
   });
+  const path = withReturnTo("/sign-in", address);
+  return redirect(c, more.size === 0 ? path : `${path}&${more}`, { status: 302 });
 }
 
 async function showNeed(
@@ -197,6 +205,7 @@ async function showNeed(
 ): Promise<Response> {
   const frame = gateFrame(parts);
   const { client, redirectUri, scopes, resource } = checked;
+  const { email } = session.user;
   if (need.kind === "login") {
     const target = await addressOf(c, parts, asked, { isFresh: true });
     return redirect(c, `/portal/confirm-password?again=1&return_to=${encodeURIComponent(target)}`, {
@@ -205,17 +214,14 @@ async function showNeed(
   }
   if (need.kind === "email") {
     const href = await addressOf(c, parts, asked, { isFresh: false });
-    return await sendPage(c, confirmEmailFirstPage({ frame, clientName: client.name, href }), 403);
+    return await sendPage(c, confirmEmailFirstPage({ frame, clientName: client.name, email, href }), 403);
   }
   if (need.kind === "no_access") {
     const error = errorOfNeed(need);
     const href = await errorAddress(parts.services, checked, { error, userId: session.user.id });
     if (href === null) throw untrustedError(checked, error);
-    return await sendPage(
-      c,
-      noAccessPage({ frame, clientName: client.name, email: session.user.email, href }),
-      403,
-    );
+    const otherHref = otherAccountPath(await addressOf(c, parts, asked, { isFresh: false }));
+    return await sendPage(c, noAccessPage({ frame, clientName: client.name, email, href, otherHref }), 403);
   }
   const token = browserTokenOf(c, parts.config);
   return await sendPage(
@@ -232,7 +238,6 @@ async function showNeed(
       organizations: need.organizations.map((one) => ({ value: one.organizationId, label: one.name })),
       organizationId: session.organization?.organizationId ?? "",
       hidden: { request: asked.query, proof: proofOf(token, session, { query: asked.query, client }) },
-      otherAccountHref: "/portal/account",
     }),
   );
 }
@@ -259,12 +264,16 @@ async function decide(c: AppContext, parts: PortalParts, session: SessionActor):
     const message = "This page is out of date. Go back to the application and start again.";
     throw new AppError("malformed_request", message);
   }
+  if (decision === "switch") {
+    const asked = { query: request, askedAt: null };
+    const isFresh = promptsOf(parameters).includes("login");
+    return redirect(c, otherAccountPath(await addressOf(c, parts, asked, { isFresh })));
+  }
   const answer = async () => {
     if (decision !== "allow") throw new OAuthError("access_denied", "The person denied the request.");
     const checked = await checkRequest(services, from, parameters);
     const consent = { organizationId: organizationId === "" ? null : organizationId };
-    // The page was only shown to someone who had signed in as the request asks.
-    const need = await findNeed(services, session, checked, { askedAt: -Infinity, consent });
+    const need = await findNeed(services, session, checked, { askedAt: null, consent });
     if (need.kind !== "nothing") throw errorOfNeed(need);
     return await issueCode(services, session, {
       checked,

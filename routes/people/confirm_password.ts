@@ -1,7 +1,7 @@
 // The page that asks for the password, a passkey or a provider again, and then continues to the page that required it.
 import type { SessionActor } from "../../domain/access/actor.ts";
 import { usableProviders } from "../../domain/people/identity.ts";
-import { isConsolePath, portalReturnTo } from "../../domain/people/return_to.ts";
+import { isAuthorizePath, isConsolePath, portalReturnTo } from "../../domain/people/return_to.ts";
 import { hasOperatorSignIn, hasRecentAuthentication } from "../../services/access/mod.ts";
 import {
   beginConfirmation,
@@ -49,6 +49,7 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
       returnTo: target,
       back: sectionOf(target, hasSecondFactor),
       isForConsole,
+      isForApplication: isAuthorizePath(target),
       asksForPassword: !needsPasskey && hasPassword,
       asksForCode: totp.enabled,
       hasPasskeys: passkeys.length > 0,

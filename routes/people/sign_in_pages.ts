@@ -1,5 +1,6 @@
 // The pages for signing up, in and out.
 import type { Config } from "../../config.ts";
+import { emailCharactersMax } from "../../domain/limits.ts";
 import { requireEmail } from "../../domain/outbox/email.ts";
 import { isAuthorizePath, safeReturnTo, withReturnTo } from "../../domain/people/return_to.ts";
 import { checkNewPassword, findProviderForEmail, signIn, signUp } from "../../services/people/mod.ts";
@@ -51,10 +52,11 @@ function signInRoutes(app: App, parts: PortalParts): void {
       const query = form.input === undefined ? c.req.query() : {};
       const returnTo = returnToOf((form.input ?? query)["return_to"], config);
       const notice = notices.find(([name]) => query[name] === "1")?.[1];
+      const email = query["login_hint"]?.slice(0, emailCharactersMax) ?? "";
       return await redirectIfSignedIn(c, parts) ??
         await sendPage(
           c,
-          signInPage({ frame, returnTo, providers: await providerOffer(c, parts), notice, form }),
+          signInPage({ frame, returnTo, providers: await providerOffer(c, parts), notice, email, form }),
           form.status,
         );
     },
@@ -127,7 +129,7 @@ async function redirectIfSignedIn(c: AppContext, parts: PortalParts): Promise<Re
   if (c.req.method === "POST") return null;
   const session = await findSession(c, parts);
   // After a conflict, another host may have a cookie that isn't sent here: a redirect back to it could repeat forever.
-  if (session === null || c.req.query("conflict") === "1") return null;
+  if (session === null || c.req.query("conflict") === "1" || c.req.query("switch") === "1") return null;
   return redirect(c, returnToOf(c.req.query("return_to"), parts.config) ?? home, { status: 302 });
 }
 

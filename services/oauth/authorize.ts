@@ -14,7 +14,7 @@ import {
   insertConsent,
   insertWaitingRequest,
 } from "../../db/oauth/codes.ts";
-import { findDomainProvider } from "../../db/access/mod.ts";
+import { findDomainProvider, findEnteredAt } from "../../db/access/mod.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import type { Membership, Session } from "../../domain/access/session.ts";
 import { addressGroup } from "../../domain/address_group.ts";
@@ -113,16 +113,18 @@ export type Need =
  * @param answer `askedAt`: when the request came first. `organizationId`: chosen on the consent page, null for none.
  */
 export async function findNeed(
-  { database, clock, signingKeys }: SessionContext,
+  context: SessionContext,
   session: Session,
   checked: CheckedRequest,
   answer: { readonly askedAt: number | null; readonly consent?: { readonly organizationId: string | null } },
 ): Promise<Need> {
+  const { database, signingKeys } = context;
   const { client, request, redirectUri, resource, scopes } = checked;
-  const { prompts, maxAgeMs, idTokenHint } = request;
-  const since = answer.askedAt ?? Infinity;
-  const isOld = maxAgeMs !== null && session.authenticatedAt < Math.min(clock() - maxAgeMs, since);
-  if (isOld || prompts.includes("login") && session.authenticatedAt <= since) return { kind: "login" };
+  const { prompts, idTokenHint } = request;
+  // The consent page was only shown to someone who had signed in as the request asks.
+  if (answer.consent === undefined && !await isProved(context, session, request, answer)) {
+    return { kind: "login" };
+  }
   if (idTokenHint !== null) {
     const hint = await signingKeys.verifyIdToken(idTokenHint);
     if (hint?.aud !== client.id || hint.sub !== session.user.id) {
@@ -156,6 +158,24 @@ export async function findNeed(
   return mustAsk || !isGiven
     ? { kind: "consent", organizations: permitted }
     : { kind: "nothing", organizationId };
+}
+
+/**
+ * True if the person entered something, here or at a provider that says when, as late as the request asks. A provider's word that they
+ * are signed in there isn't enough.
+ */
+async function isProved(
+  { database, clock }: Pick<SessionContext, "database" | "clock">,
+  session: Session,
+  { prompts, maxAgeMs }: AuthorizeRequest,
+  { askedAt }: { readonly askedAt: number | null },
+): Promise<boolean> {
+  const asksAgain = prompts.includes("login");
+  if (maxAgeMs === null && !asksAgain) return true;
+  const since = askedAt ?? Infinity;
+  const enteredAt = await findEnteredAt(database, session.id) ?? -Infinity;
+  if (asksAgain && enteredAt <= since) return false;
+  return maxAgeMs === null || enteredAt >= Math.min(clock() - maxAgeMs, since);
 }
 
 /** The error for a request that may not show a page. */

@@ -11,7 +11,7 @@ import type { SessionActor } from "../../domain/access/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { recentAuthenticationMs } from "../../domain/limits.ts";
 import { identitiesPerUserMax } from "../../domain/people/provider_limits.ts";
-import { turnOffLinkPath } from "../../domain/people/return_to.ts";
+import { isAuthorizePath, turnOffLinkPath } from "../../domain/people/return_to.ts";
 import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { addIdentity } from "./provider_identity.ts";
@@ -101,12 +101,19 @@ export async function completeConfirmation(
 
 /**
  * Requires that someone has just authenticated at a provider. Whom we ask with `max_age` must say when (OpenID Connect Core, section
- * 3.1.2.1); Google and GitHub can't.
+ * 3.1.2.1). Google and GitHub can't, which isn't enough for applications that ask for it.
  *
  * @throws {AppError} `proof_required`.
  */
-function requireFresh({ provider: { kind, name }, claims: { authenticatedAt } }: Visit, now: number): void {
-  if (authenticatedAt === null && (kind === "google" || kind === "github")) return;
+function requireFresh(
+  { provider: { kind, name }, claims: { authenticatedAt }, returnTo }: Pick<
+    ProviderVisit,
+    "provider" | "claims" | "returnTo"
+  >,
+  now: number,
+): void {
+  const cannotSay = kind === "google" || kind === "github";
+  if (authenticatedAt === null && cannotSay && !isAuthorizePath(returnTo ?? "")) return;
   if (authenticatedAt !== null && authenticatedAt > now - recentAuthenticationMs) return;
   const message = authenticatedAt === null
     ? `${name} doesn't say when you signed in there, so it can't confirm that it's you. Use another way.`

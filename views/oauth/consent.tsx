@@ -1,5 +1,6 @@
 // The pages of an application that signs someone in here: what it gets, and why it can't.
 import type { Child } from "hono/jsx";
+import { otherAccountPath } from "../../domain/people/return_to.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Facts } from "../components/facts.tsx";
 import { type Choice, SelectField } from "../components/field.tsx";
@@ -38,8 +39,6 @@ export interface ConsentPageProps {
   readonly organizationId: string;
   /** Ties the form to the session, the person and the request. */
   readonly hidden: Readonly<Record<string, string>>;
-  /** Signs in another person, and comes back. */
-  readonly otherAccountHref: string;
 }
 
 export function consentPage(props: ConsentPageProps): Page {
@@ -86,8 +85,9 @@ export function consentPage(props: ConsentPageProps): Page {
       <button type="submit" class="button primary" name="decision" value="allow">Allow</button>
       <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
       <p class="small muted">
-        Signed in as <bdi>{person.name}</bdi>. <a href={props.otherAccountHref}>Not you?</a>
+        Signed in as <bdi>{person.name}</bdi> (<bdi>{person.email}</bdi>).
       </p>
+      <button type="submit" class="button quiet" name="decision" value="switch">Use another account</button>
     </GateCard>
   );
 }
@@ -123,9 +123,13 @@ export function deniedPage({ frame, clientName }: { frame: GateFrame; clientName
 }
 
 /** For people whom the application doesn't admit. The error goes to the application only from the button. */
-export function noAccessPage(
-  { frame, clientName, email, href }: { frame: GateFrame; clientName: string; email: string; href: string },
-): Page {
+export function noAccessPage({ frame, clientName, email, href, otherHref }: {
+  frame: GateFrame;
+  clientName: string;
+  email: string;
+  href: string;
+  otherHref: string;
+}): Page {
   const text = (
     <>
       <bdi>{clientName}</bdi> isn't open to{" "}
@@ -134,23 +138,25 @@ export function noAccessPage(
   );
   return (
     <GateCard frame={frame} title="You don't have access" text={text}>
-      <ButtonLink tone="primary" href={href}>Back to the application</ButtonLink>
+      <ButtonLink tone="primary" href={otherHref}>Use another account</ButtonLink>
+      <ButtonLink href={href}>Back to the application</ButtonLink>
     </GateCard>
   );
 }
 
 export function confirmEmailFirstPage(
-  { frame, clientName, href }: { frame: GateFrame; clientName: string; href: string },
+  { frame, clientName, email, href }: { frame: GateFrame; clientName: string; email: string; href: string },
 ): Page {
   const text = (
     <>
-      Confirm your email address with the link that we sent you, then continue to <bdi>{clientName}</bdi>.
+      Open the link that we sent to <bdi>{email}</bdi>, then continue to <bdi>{clientName}</bdi>.
     </>
   );
   return (
     <GateCard frame={frame} title="Confirm your email address" text={text}>
       <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
       <ButtonLink href="/portal/account">Go to your account</ButtonLink>
+      <ButtonLink href={otherAccountPath(href)}>Use another account</ButtonLink>
     </GateCard>
   );
 }

@@ -1,5 +1,6 @@
 // The pages on which someone connects a device: entering its code, comparing it, and what happened.
 import { shownUserCode } from "../../domain/oauth/user_code.ts";
+import { otherAccountPath } from "../../domain/people/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Facts } from "../components/facts.tsx";
 import { type Choice, SelectField, TextField } from "../components/field.tsx";
@@ -39,7 +40,7 @@ export function deviceCodePage({ frame, email, code, form }: {
         autofocus
       />
       <SubmitButton>Continue</SubmitButton>
-      <SignedInAs email={email} />
+      <SignedInAs email={email} code={code} />
     </GateCard>
   );
 }
@@ -119,15 +120,16 @@ export function deviceDecisionPage({ frame, email, device }: {
       )}
       <button type="submit" class="button primary" name="decision" value="allow">Connect</button>
       <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
-      <SignedInAs email={email} />
+      <SignedInAs email={email} code={shownUserCode(userCode)} />
     </GateCard>
   );
 }
 
-function SignedInAs({ email }: { email: string }) {
+function SignedInAs({ email, code }: { email: string; code: string }) {
+  const target = code === "" ? devicePath : `${devicePath}?user_code=${encodeURIComponent(code)}`;
   return (
     <p class="small muted">
-      Signed in as <bdi>{email}</bdi>. <a href="/portal/account">Not you?</a>
+      Signed in as <bdi>{email}</bdi>. <a href={otherAccountPath(target)}>Use another account</a>
     </p>
   );
 }

@@ -23,6 +23,8 @@ interface ConfirmPasswordProps {
   /** The page behind “Cancel”. */
   readonly back: string;
   readonly isForConsole: boolean;
+  /** An application asks again. */
+  readonly isForApplication: boolean;
   /** The person has a password, and the next page accepts it. */
   readonly asksForPassword: boolean;
   readonly hasPassword: boolean;
@@ -35,7 +37,7 @@ interface ConfirmPasswordProps {
 }
 
 export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
-  const { frame, returnTo, back, isForConsole, asksForPassword, asksForCode, hasPasskeys, form } = props;
+  const { frame, returnTo, back, asksForPassword, asksForCode, hasPasskeys, form } = props;
   if (!asksForPassword) return withoutPasswordPage(props);
   const { email } = frame.session.user;
   const asked = asksForCode ? "your password and a code" : "your password";
@@ -46,7 +48,7 @@ export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
       frame={frame}
       place={null}
       title={title}
-      text={`${reason(isForConsole)} Enter ${either} to continue.`}
+      text={`${reason(props)} Enter ${either} to continue.`}
       facts={[{ label: "Signed in as", value: email }]}
       action={path}
       submit="Continue"
@@ -83,7 +85,10 @@ export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
   );
 }
 
-function reason(isForConsole: boolean): string {
+function reason(
+  { isForConsole, isForApplication }: Pick<ConfirmPasswordProps, "isForConsole" | "isForApplication">,
+): string {
+  if (isForApplication) return "The application requires you to sign in again.";
   return isForConsole
     ? "The operator console asks again from time to time, and before changes."
     : "The next step changes who can sign in to your account.";
@@ -102,7 +107,7 @@ function withoutPasswordPage(props: ConfirmPasswordProps): Page {
           title={title}
           text={hasPassword
             ? "The operator console requires more than your password. Use a passkey to continue."
-            : `${reason(props.isForConsole)} Sign in again to continue.`}
+            : `${reason(props)} ${props.isForApplication ? "" : "Sign in again to continue."}`}
         />
         <Notice tone="error" text={form.message ?? form.fields["password"] ?? null} />
         <Card title={hasPassword ? "Passkey" : "Sign in again"} flush>

@@ -9,15 +9,17 @@ import type { GateFrame, Page } from "../layout.tsx";
 import { ProviderButtons, type ProviderOffer } from "./provider_buttons.tsx";
 import { PasskeyForm } from "./passkey_form.tsx";
 
-export function signInPage({ frame, returnTo, providers, notice, form }: {
+export function signInPage({ frame, returnTo, providers, notice, email: hint = "", form }: {
   frame: GateFrame;
   providers: ProviderOffer;
   /** The next page, checked by the caller. */
   returnTo: string | null;
   notice?: NoticeProps | undefined;
+  /** An application's guess of the address. */
+  email?: string;
   form: ShownForm;
 }): Page {
-  const email = typed(form, "email");
+  const email = typed(form, "email", hint);
   return (
     <GateCard
       frame={frame}

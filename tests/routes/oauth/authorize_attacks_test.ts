@@ -12,6 +12,7 @@ import {
   post,
   userinfo,
 } from "../../support/oauth/scene.ts";
+import { reauthenticate } from "../../support/people/people.ts";
 
 const test = await startTestApp();
 const person = await confirmed(test, await test.signUp());
@@ -106,11 +107,7 @@ Deno.test("asks for the password again with prompt=login, once", async () => {
     /^\/portal\/confirm-password/,
   );
   test.advance(1_000);
-  const { opened } = test;
-  await opened.database.write([{
-    sql: "UPDATE sessions SET proved_at = ? WHERE user_id = ?",
-    args: [test.now(), person.userId],
-  }]);
+  await reauthenticate(test, person.cookie);
   assert.notEqual((await answerOf(test, { cookie }, target)).get("code"), null);
 });
 
