@@ -86,7 +86,7 @@ export const updateClientSecret = (id: string, secretHash: string): Statement =>
 /** Deletes a client, and with it everything that it was given. */
 export const deleteClientRow = (id: string): Statement => sql`DELETE FROM oauth_clients WHERE id = ${id}`;
 
-/** The access that a person allowed an application. */
+/** The access of an application to a person's account. */
 export interface ApplicationRow {
   readonly clientId: string;
   /** In addresses of pages; the client's id, unless that is the URL of a document. */
@@ -94,6 +94,8 @@ export interface ApplicationRow {
   readonly name: string;
   /** A JSON list. */
   readonly redirectUris: string;
+  /** 0 for an application that asks no one. */
+  readonly consent: 0 | 1;
   readonly organizationName: string | null;
   readonly resourceName: string | null;
   /** With spaces. */
@@ -102,36 +104,46 @@ export interface ApplicationRow {
   readonly lastUsedAt: number | null;
 }
 
-/** Returns what a person allowed applications, the latest first, at most `limit`. */
+/** Returns what a person allowed applications, and what those that ask no one have, the latest first, at most `limit`. */
 export function findApplications(
   database: DatabaseReader,
   userId: string,
   { limit }: { limit: number },
 ): Promise<ApplicationRow[]> {
+  const grants = sql`oauth_grants g WHERE g.user_id = ${userId} AND g.client_id = a.client_id
+    AND coalesce(g.organization_id, '') = a.organization_id AND coalesce(g.resource_id, '') = a.resource_id`;
   return database.read(sql`
-    SELECT c.id AS clientId, coalesce(d.id, c.id) AS id, c.name, c.redirect_uris AS redirectUris, o.name AS organizationName, r.name AS resourceName,
-      n.scopes, n.created_at AS allowedAt,
-      (SELECT max(t.created_at) FROM oauth_grants g JOIN oauth_tokens t ON t.grant_id = g.id
-        WHERE g.user_id = n.user_id AND g.client_id = n.client_id AND coalesce(g.organization_id, '') = n.organization_id
-        AND coalesce(g.resource_id, '') = n.resource_id) AS lastUsedAt
-    FROM oauth_consents n JOIN oauth_clients c ON c.id = n.client_id LEFT JOIN oauth_documents d ON d.client_id = c.id
-      LEFT JOIN organizations o ON o.id = n.organization_id LEFT JOIN oauth_resources r ON r.id = n.resource_id
-    WHERE n.user_id = ${userId} ORDER BY n.created_at DESC, c.id, n.organization_id, n.resource_id LIMIT ${limit}`);
+    SELECT c.id AS clientId, coalesce(d.id, c.id) AS id, c.name, c.redirect_uris AS redirectUris, c.consent, o.name AS organizationName,
+      r.name AS resourceName, coalesce(n.scopes, (SELECT g.scopes FROM ${grants} ORDER BY g.created_at DESC LIMIT 1)) AS scopes,
+      coalesce(n.created_at, (SELECT min(g.created_at) FROM ${grants})) AS allowedAt,
+      (SELECT max(t.created_at) FROM oauth_tokens t WHERE t.grant_id IN (SELECT g.id FROM ${grants})) AS lastUsedAt
+    FROM (SELECT client_id, organization_id, resource_id FROM oauth_consents WHERE user_id = ${userId}
+        UNION SELECT client_id, coalesce(organization_id, ''), coalesce(resource_id, '') FROM oauth_grants
+        WHERE user_id = ${userId}) a
+      JOIN oauth_clients c ON c.id = a.client_id LEFT JOIN oauth_documents d ON d.client_id = c.id
+      LEFT JOIN oauth_consents n ON n.user_id = ${userId} AND n.client_id = a.client_id
+        AND n.organization_id = a.organization_id AND n.resource_id = a.resource_id
+      LEFT JOIN organizations o ON o.id = a.organization_id LEFT JOIN oauth_resources r ON r.id = a.resource_id
+    ORDER BY allowedAt DESC, c.id, a.organization_id, a.resource_id LIMIT ${limit}`);
 }
 
 const isAllowed = (userId: string, clientId: string): Statement =>
   sql`user_id = ${userId} AND client_id = ${clientId}`;
 
-export const deleteConsents = (userId: string, clientId: string): Statement =>
-  sql`DELETE FROM oauth_consents WHERE ${isAllowed(userId, clientId)}`;
+/** Changes nothing, but only if a client has access to a person's account: for the audit entry after it. */
+export const confirmAccess = (userId: string, clientId: string): Statement =>
+  sql`UPDATE oauth_clients SET name = name WHERE id = ${clientId}
+    AND (EXISTS (SELECT 1 FROM oauth_consents WHERE ${isAllowed(userId, clientId)})
+      OR EXISTS (SELECT 1 FROM oauth_grants WHERE ${isAllowed(userId, clientId)}))`;
 
-/** Ends the grants of a person to a client with their tokens, and its codes, after an audited change; the client gets logout tokens. */
+/** Ends the consents and grants of a person to a client with their tokens, and its codes, after an audited change; the client gets logout tokens. */
 export function endAccess(userId: string, clientId: string, audited: string): Statement[] {
   const isEnded = sql`${isAllowed(userId, clientId)} AND ${ifAudited(audited)}`;
   const noteLogouts = sql`INSERT INTO oauth_logouts (client_id, user_id, session_id)
     SELECT DISTINCT client_id, user_id, session_id FROM oauth_grants WHERE ${isEnded}
       AND (SELECT backchannel_logout_uri FROM oauth_clients WHERE id = ${clientId}) IS NOT NULL ON CONFLICT DO NOTHING`;
   return [
+    sql`DELETE FROM oauth_consents WHERE ${isEnded}`,
     noteLogouts,
     sql`DELETE FROM oauth_grants WHERE ${isEnded}`,
     sql`DELETE FROM oauth_codes WHERE ${isEnded}`,

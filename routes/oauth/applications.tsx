@@ -27,14 +27,14 @@ export function applicationPages(app: App, parts: PortalParts): void {
         {...page}
         back={{ href: "/portal/account", label: "Account" }}
         title="Applications"
-        text="Applications that you gave access to your account."
+        text="Applications with access to your account."
         flash={flashOf(c, { removed: "Access removed. The application's tokens no longer work." })}
         add={{ href: "/device", label: "Connect a device" }}
         card="Latest first"
         empty={applications.length === 0
           ? {
             title: "No applications yet",
-            text: "Applications appear here after you allow them to sign you in.",
+            text: "Applications appear here after they sign you in.",
           }
           : null}
         links={[]}
@@ -89,14 +89,18 @@ export function applicationPages(app: App, parts: PortalParts): void {
     async show(c, { field: _field, ...form }, session) {
       const found = (await listApplications(services, session)).find(({ id }) => id === paramOf(c, "id"));
       if (found === undefined) throw notFoundError();
-      const { name, hosts } = found;
+      const { name, hosts, asks } = found;
       return (
         <ConfirmPage
           {...form}
           title="Remove access"
           heading="Remove the access of “{name}”?"
           name={name}
-          text="Its tokens stop working immediately, for all your organizations. It asks again the next time you sign in to it."
+          text={`Its tokens stop working immediately, for all your organizations. ${
+            asks
+              ? "It asks again the next time you sign in to it."
+              : "It gets access again when you sign in to it, without asking: the people who run this service trust it."
+          }`}
           facts={[{ label: "Host", value: hosts.join(", ") }]}
           submit="Remove access"
         />

@@ -1,5 +1,5 @@
 // Applications to which a person has given access.
-import { deleteConsents, endAccess, findApplications } from "../../db/oauth/managed_clients.ts";
+import { confirmAccess, endAccess, findApplications } from "../../db/oauth/managed_clients.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { documentHost } from "../../domain/oauth/client_document.ts";
@@ -7,7 +7,7 @@ import { hostOfRedirect } from "../../domain/oauth/client.ts";
 import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 
-/** The access that a person allowed an application. */
+/** The access of an application to a person's account. */
 export interface Application {
   /** In addresses of pages. */
   readonly id: string;
@@ -15,6 +15,8 @@ export interface Application {
   readonly name: string;
   /** The host that describes it, and the hosts and schemes of its redirect addresses. */
   readonly hosts: readonly string[];
+  /** False for an application that gets access without asking. */
+  readonly asks: boolean;
   /** The organization that it acts for; null for none. */
   readonly organizationName: string | null;
   readonly resourceName: string | null;
@@ -25,14 +27,15 @@ export interface Application {
 
 export const applicationsShownMax = 100;
 
-/** Lists what a person allowed applications, the latest first, at most {@linkcode applicationsShownMax}. */
+/** Lists the access of applications to a person's account, the latest first, at most {@linkcode applicationsShownMax}. */
 export async function listApplications(
   { database }: Pick<SessionContext, "database">,
   { user }: SessionActor,
 ): Promise<Application[]> {
   const rows = await findApplications(database, user.id, { limit: applicationsShownMax });
-  return rows.map(({ redirectUris, scopes, ...row }) => ({
+  return rows.map(({ redirectUris, consent, scopes, ...row }) => ({
     ...row,
+    asks: consent === 1,
     hosts: hostsOf(row.clientId, JSON.parse(redirectUris)),
     scopes: scopes.split(" ").filter((scope) => scope !== ""),
   }));
@@ -43,7 +46,7 @@ function hostsOf(clientId: string, redirectUris: readonly string[]): string[] {
   return [...new Set([...host === null ? [] : [host], ...redirectUris.map(hostOfRedirect)])];
 }
 
-/** Ends an application's access to everything that the person allowed. @throws {AppError} `not_found`. */
+/** Ends an application's access to a person's account, and forgets what they allowed. @throws {AppError} `not_found`. */
 export async function removeApplication(
   context: SessionContext,
   actor: SessionActor,
@@ -53,7 +56,7 @@ export async function removeApplication(
   if (found === undefined) throw notFoundError();
   const { clientId, name } = found;
   const isRemoved = await writeChange(context, actor, {
-    statement: deleteConsents(actor.user.id, clientId),
+    statement: confirmAccess(actor.user.id, clientId),
     entry: { action: "application.removed", organizationId: null, target: { id, name } },
     after: ({ audited }) => endAccess(actor.user.id, clientId, audited),
   });

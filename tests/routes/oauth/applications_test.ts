@@ -4,6 +4,7 @@ import { testApp } from "../../support/app/app.ts";
 import { assertRows } from "../../support/app/rows.ts";
 import {
   addClient,
+  answerOf,
   authorizeAddress,
   confirmed,
   consentForm,
@@ -54,3 +55,19 @@ testApp(
   },
   { SECRETS_KEY: btoa("7".repeat(32)) },
 );
+
+testApp("lists applications that ask no one, too, and removing one ends its access", async (test) => {
+  const person = await confirmed(test, await test.signUp());
+  const app = await addClient(test, { name: "Wiki", consent: false });
+  const answer = await answerOf(test, person, authorizeAddress(app, { scope: "openid email" }));
+  const tokens = (await exchange(test, app, answer.get("code") ?? "")).body;
+  const one = `${list}/${app.id}/remove`;
+  await assertRows(test, person, [
+    [`GET ${list}`, null, 200, { shows: ["Wiki", "app.example.com", one] }],
+    [`GET ${one}`, null, 200, { shows: ["without asking"] }],
+    [`POST ${one}`, {}, `303 ${list}?done=removed`],
+    [`GET ${list}`, null, 200, { shows: ["No applications yet"] }],
+    [`POST ${one}`, {}, 404],
+  ]);
+  assert.equal((await userinfo(test, tokens.access_token)).status, 401);
+}, { SECRETS_KEY: btoa("7".repeat(32)) });
