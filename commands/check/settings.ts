@@ -29,7 +29,7 @@ function checkBaseUrl({ baseUrl, secure }: Config): CheckResult {
     return result.ok(`${baseUrl.origin}: plain http, which is fine on this machine.`);
   }
   return result.warning(
-    `${baseUrl.origin} is plain http: anyone on the network path can read passwords and cookies.`,
+    `${baseUrl.origin} is plain http: anyone on the network path can read passwords and cookies, and applications can't sign people in.`,
     `Put a proxy with a certificate in front, and set BASE_URL=https://${baseUrl.hostname}`,
   );
 }

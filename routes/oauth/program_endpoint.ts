@@ -2,6 +2,7 @@
 import { DatabaseError } from "../../db/engine/database.ts";
 import { AppError } from "../../domain/errors.ts";
 import { anonymousBodyBytesMax } from "../../domain/limits.ts";
+import { issuerFault } from "../../domain/oauth/issuer.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { readText } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
@@ -28,9 +29,11 @@ export interface ProgramEndpoint {
 /** Mounts an endpoint that reads no cookies, and its preflight. */
 export function mountProgramEndpoint(app: App, parts: AppParts, endpoint: ProgramEndpoint): void {
   const { method, path, cache, handle } = endpoint;
+  const fault = issuerFault(parts.config.baseUrl);
   app.on(method, path, async (c) => {
     c.set("responseHeaders", cache === undefined ? openHeaders : [...openHeaders, ["cache-control", cache]]);
     try {
+      if (fault !== null) throw new OAuthError("temporarily_unavailable", fault);
       return c.json(await handle(c, method === "POST" ? await readForm(c) : new Map()));
     } catch (error) {
       return errorResponse(c, error, parts);

@@ -18,7 +18,7 @@ import { findDomainProvider, findEnteredAt } from "../../db/access/mod.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import type { Membership, Session } from "../../domain/access/session.ts";
 import { addressGroup } from "../../domain/address_group.ts";
-import { AppError } from "../../domain/errors.ts";
+import { AppError, unavailableError } from "../../domain/errors.ts";
 import {
   type AuthorizeRequest,
   readAuthorizeRequest,
@@ -26,6 +26,7 @@ import {
 } from "../../domain/oauth/authorize_request.ts";
 import { isDocumentId } from "../../domain/oauth/client_document.ts";
 import { isNativeRedirect, permitsMember, permitsRedirect } from "../../domain/oauth/client.ts";
+import { issuerFault } from "../../domain/oauth/issuer.ts";
 import { codeMs, waitingRequestMs } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { comparedUri } from "../../domain/oauth/resource_uri.ts";
@@ -40,11 +41,13 @@ export interface ClientRequest {
   readonly state: string | null;
 }
 
-/** @throws {AppError} `malformed_request`: for a page, never a redirect. */
+/** @throws {AppError} `malformed_request`, `unavailable` without https: for a page, never a redirect. */
 export async function findClientRequest(
-  { database }: Pick<Context, "database">,
+  { config, database }: Pick<Context, "config" | "database">,
   parameters: URLSearchParams,
 ): Promise<ClientRequest> {
+  const fault = issuerFault(config.baseUrl);
+  if (fault !== null) throw unavailableError(fault);
   const one = (name: string) => parameters.getAll(name).length === 1 ? parameters.get(name) : null;
   const client = await findClient(database, one("client_id") ?? "");
   if (client === undefined || !client.enabled) {

@@ -1,6 +1,7 @@
 // The documents that describe the provider.
 import assert from "node:assert/strict";
 import { testApp } from "../../support/app/app.ts";
+import { addClient, authorizeAddress } from "../../support/oauth/scene.ts";
 
 testApp("publishes one document at both addresses, and its keys", async (test) => {
   const read = async (path: string) => {
@@ -29,3 +30,14 @@ testApp("permits preflights of every origin at the token endpoint", async (test)
   assert.equal(response.status, 204);
   assert.equal(response.headers.get("access-control-allow-origin"), "*");
 });
+
+testApp("says that applications need https, and sends them nowhere without it", async (test) => {
+  for (const path of ["/.well-known/openid-configuration", "/oauth/jwks"]) {
+    const response = await test.send(path);
+    assert.equal(response.status, 503, path);
+    assert.match((await response.json()).error_description, /BASE_URL begins with https/);
+  }
+  const page = await test.send(authorizeAddress(await addClient(test)));
+  assert.equal(page.status, 503);
+  assert.match(await page.text(), /BASE_URL begins with https/);
+}, { BASE_URL: "http://auth.example.com" });
