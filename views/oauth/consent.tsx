@@ -1,10 +1,11 @@
 // The pages of an application that signs someone in here: what it gets, and why it can't.
 import type { Child } from "hono/jsx";
+import { isSignInScope } from "../../domain/oauth/scope_names.ts";
 import { otherAccountPath } from "../../domain/people/return_to.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Facts } from "../components/facts.tsx";
 import { type Choice, SelectField } from "../components/field.tsx";
-import { GateCard } from "../components/gate_card.tsx";
+import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
@@ -47,16 +48,26 @@ export function consentPage(props: ConsentPageProps): Page {
   const hasChoice = organizations.length > 1;
   const text = (
     <>
-      <bdi>{clientName}</bdi> at <bdi>{host}</bdi> asks for access to the account of{" "}
-      <bdi>{person.email}</bdi>.
+      {isNative && "A program on this device at "}
+      <strong>
+        <bdi>{host}</bdi>
+      </strong>{" "}
+      gets the following from your account <bdi>{person.email}</bdi>.
     </>
   );
+  const ofAccount = scopes.filter(isSignInScope);
   const facts: { label: string; value: Child }[] = [
     ...(props.returnsTo === null ? [] : [{ label: "Returns to", value: <bdi>{props.returnsTo}</bdi> }]),
-    ...(resource === null
-      ? []
-      : [{ label: "Resource", value: <bdi>{`${resource.name} (${new URL(resource.uri).host})`}</bdi> }]),
-    { label: "It gets", value: <ul>{scopes.map((scope) => <li>{scopeText(scope)}</li>)}</ul> },
+    ...(ofAccount.length === 0 ? [] : [{ label: "Account", value: <Scopes scopes={ofAccount} /> }]),
+    ...(resource === null ? [] : [{
+      label: "Resource",
+      value: (
+        <>
+          <bdi>{`${resource.name} (${new URL(resource.uri).host})`}</bdi>
+          <Scopes scopes={scopes.filter((scope) => !isSignInScope(scope))} />
+        </>
+      ),
+    }]),
     ...(only && !hasChoice ? [{ label: "Organization", value: <bdi>{only.label}</bdi> }] : []),
   ];
   return (
@@ -70,7 +81,7 @@ export function consentPage(props: ConsentPageProps): Page {
       {isNative && (
         <Notice
           tone="error"
-          text="A program on your device asks for this. Allow it only if you started it yourself just now."
+          text="Allow this only if you started the program yourself just now."
         />
       )}
       <Facts facts={facts} />
@@ -85,10 +96,18 @@ export function consentPage(props: ConsentPageProps): Page {
       <button type="submit" class="button primary" name="decision" value="allow">Allow</button>
       <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
       <p class="small muted">
-        Signed in as <bdi>{person.name}</bdi> (<bdi>{person.email}</bdi>).
+        Signed in as <bdi>{person.name}</bdi>.
       </p>
       <button type="submit" class="button quiet" name="decision" value="switch">Use another account</button>
     </GateCard>
+  );
+}
+
+function Scopes({ scopes }: { scopes: readonly string[] }) {
+  return (
+    <ul>
+      {scopes.map((scope) => <li>{isSignInScope(scope) ? scopeText(scope) : <code>{scope}</code>}</li>)}
+    </ul>
   );
 }
 
@@ -156,7 +175,7 @@ export function confirmEmailFirstPage(
     <GateCard frame={frame} title="Confirm your email address" text={text}>
       <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
       <ButtonLink href="/portal/account">Go to your account</ButtonLink>
-      <ButtonLink href={otherAccountPath(href)}>Use another account</ButtonLink>
+      <GateHint text="Wrong account?" href={otherAccountPath(href)} label="Use another account" />
     </GateCard>
   );
 }

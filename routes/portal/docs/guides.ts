@@ -26,6 +26,7 @@ import metering from "../../../docs/metering.md" with { type: "text" };
 import moveFromUnkey from "../../../docs/move-from-unkey.md" with { type: "text" };
 import moveUsage from "../../../docs/move-usage.md" with { type: "text" };
 import nginx from "../../../docs/nginx.md" with { type: "text" };
+import openid from "../../../docs/openid.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import operators from "../../../docs/operators.md" with { type: "text" };
 import portkey from "../../../docs/portkey.md" with { type: "text" };
@@ -91,6 +92,7 @@ const files: Readonly<Record<string, string>> = {
   "operators.md": operators,
   "move-from-unkey.md": moveFromUnkey,
   "move-usage.md": moveUsage,
+  "openid.md": openid,
   "operations.md": operations,
   "releases.md": releases,
   "reverse-proxy.md": reverseProxy,
@@ -173,6 +175,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, GuideRow>>>> = {
     "/docs/settings": ["Settings", "settings.md"],
     "/docs/releases": ["Releases", "releases.md"],
     "/docs/sign-in-with": ["Sign in with a provider", "sign-in-with.md"],
+    "/docs/openid": ["Sign in to applications", "openid.md"],
     "/docs/brand": ["Name, logo and color", "brand.md"],
     "/docs/backup": ["Back up and restore", "operations.md#back-up", { keepsHeading: true }],
     "/docs/scaling": ["Move to a server", "scaling.md"],
