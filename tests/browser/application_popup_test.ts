@@ -45,7 +45,7 @@ browserTest("gives the code to the page that opened the window", async ({ test, 
     assert.equal(parameters.get("state"), "s1");
     const { status, body } = await exchange(test, app, parameters.get("code") ?? "", { redirect_uri });
     assert.equal(status, 200, JSON.stringify(body));
-    // Pages that no application opens stay apart from whoever opens them.
+    // Pages that no application opens stay apart from their opener.
     for (const [path, policy] of [["/sign-in", "unsafe-none"], ["/docs", "same-origin"]] as const) {
       const { headers } = await test.send(path);
       assert.equal(headers.get("cross-origin-opener-policy"), policy, path);

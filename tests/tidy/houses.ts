@@ -18,9 +18,9 @@ const linesMax: Readonly<Record<string, number>> = {
   meter: 26_150,
   keys: 6_320,
   billing: 6_210,
-  people: 15_150,
+  people: 15_160,
   oauth: 5_580,
-  console: 7_730,
+  console: 7_735,
 };
 const order = Object.keys(linesMax);
 

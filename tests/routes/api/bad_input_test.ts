@@ -142,7 +142,8 @@ testApp("every response has a request id and security headers, also errors and p
     const document = {
       "content-security-policy": /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
       "referrer-policy": /^strict-origin-when-cross-origin$/,
-      "cross-origin-opener-policy": /^same-origin$/,
+      // Applications open these pages in a window of their own.
+      "cross-origin-opener-policy": path === "/sign-in" ? /^unsafe-none$/ : /^same-origin$/,
     };
     for (const [name, form] of Object.entries(document)) {
       if (path.startsWith("/api/")) assert.equal(response.headers.has(name), false, `${name} of ${path}`);

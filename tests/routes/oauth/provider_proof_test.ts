@@ -97,7 +97,7 @@ Deno.test("gives people of a required provider no code without it, and no access
     const page = await browser.signInWith("peer");
     assert.equal(page.status, 200, page.html);
     const signIn = await test.send("/api/auth/sign-in", {
-      json: { email: "ada@north.example", password: "whatever 9 lanterns" },
+      json: { email: "ada@north.example", password: "seven blue lanterns" },
     });
     assert.equal((await signIn.json()).error.code, "sso_required");
     const scope = "openid offline_access";
