@@ -13,8 +13,8 @@ export type FreshUse = IdentityUse & { readonly authenticatedAt?: number | null 
 /** Clocks of providers may be slow by this much, and their times are whole seconds. */
 const providerClockMs = 30_000;
 
-export const enteredAtProvider = ({ authenticatedAt }: FreshUse, now: number): number | null =>
-  authenticatedAt == null ? null : Math.min(now, authenticatedAt + providerClockMs);
+export const enteredAtProvider = ({ authenticatedAt = null }: FreshUse, now: number): number | null =>
+  authenticatedAt === null ? null : Math.min(now, authenticatedAt + providerClockMs);
 
 const sessionHasTwoStep = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = sessions.user_id AND ${hasTwoStep})`;
 

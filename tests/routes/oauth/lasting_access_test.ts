@@ -1,8 +1,7 @@
 // Access that outlives the session (`offline_access`): what ends it, and what doesn't.
 import assert from "node:assert/strict";
 import { hash } from "@node-rs/argon2";
-import { startTestApp, testPassword } from "../../support/app/app.ts";
-import { type TestPerson } from "../../support/app/app.ts";
+import { startTestApp, testPassword, type TestPerson } from "../../support/app/app.ts";
 import { addClient, authorizeAddress, consentTo, exchange, post } from "../../support/oauth/scene.ts";
 import { operatorOf } from "../../support/operators/operator_api.ts";
 import { mailedToken, signInAgain, verifiedPerson } from "../../support/people/people.ts";
