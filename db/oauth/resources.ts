@@ -1,5 +1,6 @@
 // SQL of resources. Only the SHA-256 of a secret is stored.
 import type { Resource, TokenFormat } from "../../domain/oauth/resource.ts";
+import { ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 export interface StoredResource extends Omit<Resource, "createdAt"> {
@@ -74,3 +75,25 @@ export function updateResourceSecret(id: string, secretHash: string): Statement 
 
 /** Deletes a resource, with everything that was issued for it. */
 export const deleteResourceRow = (id: string): Statement => sql`DELETE FROM oauth_resources WHERE id = ${id}`;
+
+/**
+ * After an audited change of a resource, ends access that it doesn't permit anymore: of clients that it doesn't admit, and with scopes
+ * that it lost. It is no client's default resource without admitting it.
+ */
+export function endUnadmitted(id: string, lostScopes: readonly string[], audited: string): Statement[] {
+  const admits = (clientId: Statement) =>
+    sql`EXISTS (SELECT 1 FROM oauth_resources r WHERE r.id = ${id}
+      AND (r.clients IS NULL OR ${clientId} IN (SELECT value FROM json_each(r.clients))))`;
+  const ended = (table: Statement) =>
+    sql`resource_id = ${id} AND ${ifAudited(audited)} AND (NOT ${admits(sql`${table}.client_id`)}
+      OR EXISTS (SELECT 1 FROM json_each(${JSON.stringify(lostScopes)}) l
+        WHERE instr(' ' || ${table}.scopes || ' ', ' ' || l.value || ' ') > 0))`;
+  return [
+    sql`DELETE FROM oauth_codes WHERE used_at IS NULL AND ${ended(sql`oauth_codes`)}`,
+    sql`DELETE FROM oauth_devices WHERE ${ended(sql`oauth_devices`)}`,
+    sql`DELETE FROM oauth_grants WHERE ${ended(sql`oauth_grants`)}`,
+    sql`UPDATE oauth_clients SET default_resource = NULL WHERE default_resource = ${id} AND ${
+      ifAudited(audited)
+    } AND NOT ${admits(sql`oauth_clients.id`)}`,
+  ];
+}

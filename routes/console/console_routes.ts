@@ -18,6 +18,7 @@ import { operatorSystemPages } from "./system.tsx";
 import { identityProviderPages } from "../people/identity_providers.tsx";
 import { clientPages } from "../oauth/client_pages.tsx";
 import { documentPages } from "../oauth/document_pages.tsx";
+import { resourcePages } from "../oauth/resource_pages.tsx";
 import { operatorTokenPages } from "../access/operator_tokens.tsx";
 import { operatorUsagePages } from "./operator_usage_pages.ts";
 import { userPages } from "./users.tsx";
@@ -41,6 +42,7 @@ export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   identityProviderPages(app, parts);
   documentPages(app, parts);
   clientPages(app, parts);
+  resourcePages(app, parts);
   operatorUsagePages(app, parts);
   userPages(app, parts);
 }

@@ -2,6 +2,7 @@
 import { roleWords } from "../../views/text/role.ts";
 import { clientGrants } from "../../domain/oauth/client.ts";
 import type { ManagedClient } from "../../domain/oauth/client_settings.ts";
+import type { Resource } from "../../domain/oauth/resource.ts";
 import { signInScopes } from "../../domain/oauth/scope_names.ts";
 import { CheckboxGroup, NameField, SelectField, TextArea, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
@@ -81,7 +82,8 @@ const rules = [
   },
 ];
 
-export function clientForm(form: PageForm, client?: ManagedClient) {
+/** @param resources Those that may be the default. */
+export function clientForm(form: PageForm, resources: readonly Resource[], client?: ManagedClient) {
   const { input = {} } = form;
   const isNew = client === undefined;
   const choices = isNew ? rules : [
@@ -103,7 +105,7 @@ export function clientForm(form: PageForm, client?: ManagedClient) {
       more={[
         <CheckboxGroup label="Rules" name="rules" value={setOf(choices)} choices={choices} />,
         <CheckboxGroup label="Scopes" name="scopes" value={setOf(scopeChoices)} choices={scopeChoices} />,
-        <MoreFields {...form} />,
+        <MoreFields form={form} resources={resources} />,
       ]}
     >
       <div class="row half">
@@ -149,15 +151,14 @@ function AddressesField(
   );
 }
 
-function MoreFields(form: PageForm) {
+function MoreFields({ form, resources }: { form: PageForm; resources: readonly Resource[] }) {
   const { field, fields } = form;
-  const error = Object.entries(fields).find(([path]) => path.startsWith("access"))?.[1];
   return (
     <>
       <TextArea
         label="Organizations that may use it (optional)"
         {...field("organizationLines")}
-        {...error && { error }}
+        {...faultOf(fields, "access")}
         hint="Organization IDs, one on each line. If empty, everyone with an account can use it."
         rows={2}
         maxlength={5_000}
@@ -188,16 +189,20 @@ function MoreFields(form: PageForm) {
           {...field("backchannelLogoutUri")}
           maxlength={1_000}
         />
-        <TextField
-          label="Default resource ID (optional)"
+        <SelectField
+          label="Default resource"
           {...field("defaultResource")}
-          maxlength={100}
+          hint="What its tokens are for if a request names no resource."
+          choices={[
+            { value: "", label: "None" },
+            ...resources.map(({ id, name }) => ({ value: id, label: name })),
+          ]}
         />
       </div>
       <TextArea
         label="Group names (optional)"
         {...field("groupNameLines")}
-        {...nameFault(fields)}
+        {...faultOf(fields, "groupNames")}
         hint="One on each line: operator = admins"
         rows={2}
         maxlength={40_000}
@@ -206,7 +211,8 @@ function MoreFields(form: PageForm) {
   );
 }
 
-function nameFault(fields: PageForm["fields"]) {
-  const error = Object.entries(fields).find(([path]) => path.startsWith("groupNames"))?.[1];
+/** Returns the error of a field or of any of its parts. */
+export function faultOf(fields: PageForm["fields"], name: string): { readonly error?: string } {
+  const error = Object.entries(fields).find(([path]) => path.startsWith(name))?.[1];
   return error === undefined ? {} : { error };
 }

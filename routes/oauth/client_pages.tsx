@@ -2,6 +2,7 @@
 import { countOf } from "../../domain/number_text.ts";
 import { roleWords } from "../../views/text/role.ts";
 import { clientsMax, type ManagedClient } from "../../domain/oauth/client_settings.ts";
+import { type Resource, resourcesMax } from "../../domain/oauth/resource.ts";
 import {
   changeClient,
   createClient,
@@ -9,6 +10,7 @@ import {
   deleteClient,
   getClient,
   listClients,
+  listResources,
   rotateClientSecret,
 } from "../../services/oauth/mod.ts";
 import { Badge } from "../../views/components/badge.tsx";
@@ -54,7 +56,8 @@ export function clientPages(app: App, parts: PortalParts): void {
 
   mountFormPage(pages, {
     path: `${path}/new`,
-    show: (_c, form) => clientForm(withInput(form, form.input ?? newClientInput)),
+    show: async (_c, form) =>
+      clientForm(withInput(form, form.input ?? newClientInput), await openResources(services)),
     async submit(c, actor, input) {
       const typed = check(createClientSchema, { ...typedClient(input), type: input["type"] ?? "" }, "body");
       const created = await createClient(services, actor, typed);
@@ -76,7 +79,8 @@ export function clientPages(app: App, parts: PortalParts): void {
     path: `${path}/:id/edit`,
     async show(c, form) {
       const client = await getClient(services, paramOf(c, "id"));
-      return clientForm(withInput(form, form.input ?? clientInput(client)), client);
+      const resources = await openResources(services, client.id);
+      return clientForm(withInput(form, form.input ?? clientInput(client)), resources, client);
     },
     async submit(c, actor, input) {
       const id = paramOf(c, "id");
@@ -131,6 +135,12 @@ export function clientPages(app: App, parts: PortalParts): void {
   });
 }
 
+/** Returns the resources that admit a client. */
+async function openResources(services: PortalParts["services"], clientId?: string): Promise<Resource[]> {
+  const { resources } = await listResources(services, { limit: resourcesMax });
+  return resources.filter(({ clients }) => clients === "all" || clientId && clients.includes(clientId));
+}
+
 interface PageProps {
   readonly frame: PortalFrame;
   readonly place: Place;
@@ -143,12 +153,19 @@ function clientList(
     hasDocuments: boolean;
   },
 ) {
+  const add = { href: `${path}/new`, label: "Add application" };
   return (
     <ListPage
       {...page}
       title="Applications"
       text="Applications such as Grafana and Gitea that people sign in to with their accounts here."
-      add={{ href: `${path}/new`, label: "Add application" }}
+      add={add}
+      actions={
+        <>
+          <ButtonLink href="/operator/resources">Resources</ButtonLink>
+          {clients.length > 0 && <ButtonLink tone="primary" href={add.href}>{add.label}</ButtonLink>}
+        </>
+      }
       card={clients.length === clientsMax ? `All ${clientsMax}, newest first` : "Newest first"}
       empty={clients.length === 0
         ? {

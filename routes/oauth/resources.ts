@@ -46,8 +46,10 @@ const settings = z.strictObject({
     .openapi({ description: "The applications that may ask for its tokens.", example: [exampleId("cli")] }),
 });
 
-const createSchema = settings.partial().required({ uri: true, name: true }).openapi("CreateResource");
-const changeSchema = settings.partial().openapi("ChangeResource");
+export const createResourceSchema = settings.partial().required({ uri: true, name: true }).openapi(
+  "CreateResource",
+);
+export const changeResourceSchema = settings.partial().openapi("ChangeResource");
 const schema = settings.extend({
   id: idOut("res", "The resource's id, with which it introspects tokens."),
   createdAt: timeOut("When the resource was added."),
@@ -79,7 +81,7 @@ export function resourceRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
       operationId: "createResource",
       summary: "Add a resource",
       description: "The resource asks `/oauth/introspect` with its id and secret whether a token works.",
-      body: createSchema,
+      body: createResourceSchema,
       responses: { 201: { description: "The resource and its secret.", schema: withSecret } },
       errors: ["resource_taken", "limit_reached"],
     },
@@ -93,8 +95,9 @@ export function resourceRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   routes.change({
     operationId: "changeResource",
     summary: "Change a resource",
-    description: "Omitted fields keep their values.",
-    body: changeSchema,
+    description:
+      "Omitted fields keep their values. Access of applications that you exclude ends, and so does access with a scope that you remove.",
+    body: changeResourceSchema,
     errors: ["resource_taken"],
   }, ({ params: { id }, body }, actor) => changeResource(services, actor, { id, changes: body }));
   route({
@@ -108,6 +111,7 @@ export function resourceRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   routes.delete({
     operationId: "deleteResource",
     summary: "Delete a resource",
-    description: "All tokens for it end immediately.",
+    description:
+      "All tokens for it end immediately. Applications that have it as their default resource have none.",
   }, ({ params: { id } }, actor) => deleteResource(services, actor, id));
 }

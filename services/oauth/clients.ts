@@ -68,12 +68,7 @@ export async function createClient(
   actor: OperatorActor,
   { type, ...given }: ClientChange & Pick<Client, "name" | "type">,
 ): Promise<CreatedClient> {
-  if (context.config.secretsKeys.length === 0) {
-    throw new AppError(
-      "secrets_key_missing",
-      "Set SECRETS_KEY and restart the server first. It encrypts the keys that sign ID tokens.",
-    );
-  }
+  requireSecretsKey(context);
   const now = context.clock();
   const client: Client = {
     ...changed({ ...newClientSettings, name: given.name }, given),
@@ -91,6 +86,15 @@ export async function createClient(
   if (isCreated) return { client: { ...client, createdAt: isoTime(now) }, secret };
   if ((await findClientRows(context.database)).length < clientsMax) throw unknownNamedError(client);
   throw new AppError("limit_reached", `There can be at most ${clientsMax} applications. Delete one first.`);
+}
+
+/** @throws {AppError} `secrets_key_missing`. */
+export function requireSecretsKey({ config }: Pick<SessionContext, "config">): void {
+  if (config.secretsKeys.length > 0) return;
+  throw new AppError(
+    "secrets_key_missing",
+    "Set SECRETS_KEY and restart the server first. It encrypts the keys that sign ID tokens.",
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 // Resources: create, change, delete, and their secrets. A secret leaves this file once and is never stored.
 import {
   deleteResourceRow,
+  endUnadmitted,
   findNamedResource,
   findResource,
   findResources,
@@ -122,6 +123,7 @@ export async function changeResource(
   const isChanged = await writeChange(context, actor, {
     statement: updateResource(row),
     entry: entryOf("changed", resource),
+    after: ({ audited }) => endUnadmitted(id, before.scopes.filter((one) => !scopes.includes(one)), audited),
   });
   if (isChanged) return resource;
   await getResource(context, id);
@@ -154,6 +156,7 @@ export async function deleteResource(
   const isDeleted = await writeChange(context, actor, {
     statement: deleteResourceRow(id),
     entry: entryOf("deleted", resource),
+    after: ({ audited }) => endUnadmitted(id, [], audited),
   });
   if (!isDeleted) throw notFoundError();
 }

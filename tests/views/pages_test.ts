@@ -196,6 +196,10 @@ async function fillMore(
     cookie: operator.cookie,
     json: { slug: "peer", kind: "oidc", name: markup, issuer, clientId: "a", clientSecret: "a" },
   });
+  await send(`${operators}/resources`, {
+    cookie: operator.cookie,
+    json: { uri: "https://mcp.example.com/mcp", name: markup, scopes: ["<b>"], tokenFormat: "jwt" },
+  });
   await send(`${operators}/plans`, { apiKey, json: { name: markup } });
   await send("/api/auth/password/forgot", { json: { email: "jonas@northwind.example" } });
   await send("/api/portal/account/email", { cookie: member.cookie, json: { email: "jonas@y.example" } });

@@ -68,6 +68,7 @@ export const consoleSearch: SearchPlace = {
 export const consoleLinks: SearchLinks = {
   pages: [
     ...places,
+    { href: "/operator/resources", label: "Resources", icon: "box" },
     { href: "/operator/webhooks/failing", label: "Customers’ failing webhooks", icon: "webhook" },
     portal,
     ...accountLinks,
@@ -81,6 +82,7 @@ export const consoleLinks: SearchLinks = {
     { href: "/operator/tokens/new", label: "Create operator token", icon: "plus" },
     { href: "/operator/identity-providers/new", label: "Add sign-in provider", icon: "plus" },
     { href: "/operator/clients/new", label: "Add application", icon: "plus" },
+    { href: "/operator/resources/new", label: "Add resource", icon: "plus" },
     { href: "/operator/webhooks/new", label: "Add webhook", icon: "plus" },
   ],
 };

@@ -1,4 +1,5 @@
 // Settings of well-known applications for signing in here, filled in. `isTried`: a test runs the application with them.
+import type { CodeSample } from "../components/code_example.tsx";
 
 export interface Recipe {
   readonly name: string;
@@ -200,4 +201,32 @@ export function fillRecipe(
   const values: Record<string, string> = { issuer, id, host };
   const code = lines.join("\n").replace(/\{(issuer|id|host)\}/g, (_, name: string) => values[name] ?? "");
   return { code, redirectUri: redirect.startsWith("/") ? host + redirect : redirect };
+}
+
+/** Returns code that checks the tokens of a resource, filled in. */
+export function resourceSamples(
+  { issuer, resource: { id, uri, scopes } }: {
+    issuer: string;
+    resource: { readonly id: string; readonly uri: string; readonly scopes: readonly string[] };
+  },
+): readonly CodeSample[] {
+  return [
+    {
+      language: "sh",
+      code: `curl -u "${id}:$RESOURCE_SECRET" -d "token=$TOKEN" ${issuer}/oauth/introspect`,
+    },
+    {
+      language: "js",
+      code: `import { Gatehouse } from "@gatehouse/client";
+import { requireToken } from "@gatehouse/client/mcp";
+
+app.use(requireToken({
+  gatehouse: new Gatehouse({ url: "${issuer}" }),
+  uri: ${JSON.stringify(uri)},
+  id: "${id}",
+  secret: process.env.RESOURCE_SECRET,
+  scopes: ${JSON.stringify(scopes)},
+}));`,
+    },
+  ];
 }
