@@ -34,6 +34,7 @@ export function help(): string {
     "  token         manage operator tokens for programs; see gatehouse token --help",
     "  provider      manage providers that people sign in with, such as Google; see gatehouse provider --help",
     "  client        manage applications that sign people in here, such as Grafana; see gatehouse client --help",
+    "  keys          rotate the keys that sign the ID tokens of applications; see gatehouse keys --help",
     "  mapping       manage how events of gateways become usage records; see gatehouse mapping --help",
     "  usage         print usage across organizations as CSV; see gatehouse usage --help",
     "  import        import usage from OpenMeter, Lago, Stripe or Gatehouse; see gatehouse import --help",
@@ -165,6 +166,19 @@ export function clientHelp(): string {
       [exitStatus.data]: "an unknown id, an invalid value, or SECRETS_KEY isn't set",
       ...commonMeanings,
     }),
+  ].join("\n");
+}
+
+export function keysHelp(): string {
+  return [
+    "Rotate the keys that sign the ID tokens of applications. The server does this every 90 days by itself. The command uses",
+    "the server's settings and database, also while the server is running. Run it as the same system user.",
+    "",
+    "  gatehouse keys rotate [--now]",
+    "      publish new keys, which sign from 24 hours later, when all applications know them. With --now, for stolen keys:",
+    "      the new ones sign immediately, and ID tokens and JWT access tokens of the old ones are rejected",
+    "",
+    ...exitStatusLines({ [exitStatus.data]: "SECRETS_KEY isn't set", ...commonMeanings }),
   ].join("\n");
 }
 

@@ -20,7 +20,7 @@ export function secretsResults(
   if (missing > 0) {
     results.push(result.wrong(
       `${countOf(missing, "stored secret")} can't be read: encrypted with a key that isn't set.`,
-      "Add that key to SECRETS_KEY. If it is lost, rotate the secrets of webhooks and enter those of providers again.",
+      "Add that key to SECRETS_KEY. If it is lost, rotate the secrets of webhooks, enter those of providers again, and run gatehouse keys rotate --now.",
     ));
   }
   if (older > 0) {

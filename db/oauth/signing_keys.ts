@@ -21,16 +21,21 @@ export function findSigningKeys(database: DatabaseReader): Promise<SigningKeyRow
     FROM oauth_signing_keys ORDER BY algorithm, number DESC`);
 }
 
-/** Inserts a key, unless another server has made the one with its number. */
-export function insertSigningKey(key: SigningKeyRow): Statement {
+/** Inserts a key if the condition is true, unless another server has made the one with its number. */
+export function insertSigningKey(key: SigningKeyRow, condition = sql`true`): Statement {
   return sql`
     INSERT INTO oauth_signing_keys (algorithm, number, id, private_key, public_key, created_at, signs_from)
-    VALUES (${key.algorithm}, ${key.number}, ${key.id}, ${key.privateKey}, ${key.publicKey}, ${key.createdAt},
-      ${key.signsFrom}) ON CONFLICT DO NOTHING`;
+    SELECT ${key.algorithm}, ${key.number}, ${key.id}, ${key.privateKey}, ${key.publicKey}, ${key.createdAt},
+      ${key.signsFrom} WHERE ${condition} ON CONFLICT DO NOTHING`;
 }
 
 /** Deletes keys that no valid token was signed with. @param before Those with a successor that has signed since before then. */
 export function deleteOldSigningKeys(before: number): Statement {
   return sql`DELETE FROM oauth_signing_keys WHERE EXISTS (SELECT 1 FROM oauth_signing_keys n
     WHERE n.algorithm = oauth_signing_keys.algorithm AND n.number > oauth_signing_keys.number AND n.signs_from < ${before})`;
+}
+
+/** Deletes all other keys of an algorithm, if the condition is true. */
+export function deleteOtherSigningKeys({ algorithm, id }: SigningKeyRow, condition: Statement): Statement {
+  return sql`DELETE FROM oauth_signing_keys WHERE algorithm = ${algorithm} AND id <> ${id} AND ${condition}`;
 }

@@ -109,6 +109,7 @@ export const auditActions = {
   "client.changed": "Application changed",
   "client.secret_rotated": "Application's secret rotated",
   "client.deleted": "Application deleted",
+  "signing_keys.rotated": "Signing keys rotated",
   "application.removed": "Application's access removed",
   "portal_session.created": "Portal session created",
   "portal_session.opened": "Portal opened from a product",

@@ -30,6 +30,7 @@ export {
 } from "./devices.ts";
 export { isOfSession, type LogoutRequest, readLogout } from "./logout.ts";
 export { oauthWork } from "./background.ts";
+export { rotateSigningKeys } from "./key_rotation.ts";
 export { introspectForOperator, introspectToken, revokeClientToken } from "./introspection.ts";
 export {
   changeResource,

@@ -77,12 +77,12 @@ export class SigningKeys {
     }
   }
 
-  /** Makes the next key of each algorithm, which signs after a day, or immediately. */
-  async rotate({ immediately = false } = {}): Promise<void> {
+  /** Generates the next key of each algorithm. @param signsFrom Ignored for first keys, which sign immediately. */
+  async nextKeys(signsFrom: number): Promise<SigningKeyRow[]> {
     const { rows } = await this.#keys();
-    const at = this.#base.clock();
-    await this.#insertNext(rows, algorithms, immediately ? at : at + keyAheadMs);
+    // The caller writes them.
     this.#known = null;
+    return await this.#newKeys(rows, algorithms, signsFrom);
   }
 
   async #keys(): Promise<Known> {
@@ -101,7 +101,11 @@ export class SigningKeys {
         return newest === undefined || newest.signsFrom + keySignsMs - keyAheadMs <= now;
       });
       if (due.length > 0) {
-        await this.#insertNext(rows, due, now + keyAheadMs);
+        const keys = await this.#newKeys(rows, due, now + keyAheadMs);
+        await database.write([
+          ...keys.map((key) => insertSigningKey(key)),
+          deleteOldSigningKeys(now - keyKeptMs),
+        ]);
         rows = await findSigningKeys(database);
       }
       return { rows, readAt: now };
@@ -111,20 +115,19 @@ export class SigningKeys {
     }
   }
 
-  /** Other servers insert the same numbers, and only the first one is kept. A first key signs immediately. */
-  async #insertNext(
+  /** Other servers generate the same numbers, and only the first key of a number is kept. A first key signs immediately. */
+  #newKeys(
     rows: readonly SigningKeyRow[],
     due: readonly IdTokenAlgorithm[],
     signsFrom: number,
-  ): Promise<void> {
+  ): Promise<SigningKeyRow[]> {
     const now = this.#base.clock();
-    const keys = await Promise.all(due.map(async (algorithm) => {
+    return Promise.all(due.map(async (algorithm) => {
       const newest = rows.find((row) => row.algorithm === algorithm);
       const number = (newest?.number ?? 0) + 1;
       const key = await newKey(algorithm, this.#secrets);
       return { ...key, algorithm, number, createdAt: now, signsFrom: newest === undefined ? now : signsFrom };
     }));
-    await this.#base.database.write([...keys.map(insertSigningKey), deleteOldSigningKeys(now - keyKeptMs)]);
   }
 
   async #privateKey({ id, algorithm, privateKey }: SigningKeyRow): Promise<CryptoKey> {

@@ -114,6 +114,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "client.changed": "Changed the application {target}[: {change}]",
   "client.secret_rotated": "Rotated the secret of the application {target}",
   "client.deleted": "Deleted the application {target}",
+  "signing_keys.rotated": "Rotated the signing keys[: {change}]",
   "application.removed": "Removed the access of the application {target}",
   "usage.backdated": "Recorded {records} old records[, from {from} to {to}]",
   "hold.released": "Released a hold: {reason}",
