@@ -198,7 +198,7 @@ async function fillMore(
   });
   await send(`${operators}/resources`, {
     cookie: operator.cookie,
-    json: { uri: "https://mcp.example.com/mcp", name: markup, scopes: ["<b>"], tokenFormat: "jwt" },
+    json: { uri: "https://api.example.com/", name: markup, scopes: ["<b>"], tokenFormat: "jwt" },
   });
   await send(`${operators}/plans`, { apiKey, json: { name: markup } });
   await send("/api/auth/password/forgot", { json: { email: "jonas@northwind.example" } });

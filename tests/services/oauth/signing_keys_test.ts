@@ -20,6 +20,17 @@ Deno.test("several servers make one first key", async () => {
   assert.deepEqual(keys[2], keys[0]);
 });
 
+Deno.test("signs with the first key while the clock runs, also if that of the server that made it is ahead", async () => {
+  const own = await startTestApp();
+  let at = own.now();
+  const { config, opened: { database } } = own;
+  const ahead = new SigningKeys({ config, database, clock: () => at++ + 60_000 }, { secrets });
+  const made = kidOf(await ahead.sign({}, header));
+  const behind = new SigningKeys({ config, database, clock: () => at++ }, { secrets });
+  assert.equal(kidOf(await behind.sign({}, header)), made);
+  await own.dispose();
+});
+
 Deno.test("publishes a key for a day before it signs, and keeps the last one", async () => {
   const one = server();
   const first = kidOf(await one.sign({}, header));

@@ -4,6 +4,7 @@
 //
 // Then serves it on the loopback address, and prints the cookies of an owner, a member, an operator and someone new,
 // the owner's authenticator secret, and the keys.
+import { addClient, addResource } from "../oauth/scene.ts";
 import { startTestApp, type TestApp, type TestPerson } from "../app/app.ts";
 import {
   as,
@@ -94,6 +95,7 @@ export async function fillPortal(
   moveTo(test, now - 60_000);
   await addCustomers(scene);
   await addSingleSignOn(scene);
+  await addApplications(scene);
   moveTo(test, now);
   return {
     organizationId: scene.organizationId,
@@ -114,6 +116,16 @@ async function addSingleSignOn({ test, organizationId }: Scene): Promise<void> {
     sql`INSERT INTO organization_domains (organization_id, domain, token, created_at)
       VALUES (${organizationId}, 'karten.northwind.example', 'gatehouse-domain=4Xw', ${test.now()})`,
   ]);
+}
+
+/** Applications that sign people in, and an MCP server that is the default resource of one. */
+async function addApplications({ test }: Scene): Promise<void> {
+  const defaultResource = await addResource(test, {
+    uri: "https://mcp.northwind.example/mcp",
+    format: "jwt",
+  });
+  await addClient(test, { redirectUris: ["https://grafana.northwind.example/login/generic_oauth"] });
+  await addClient(test, { name: "Map assistant", isPublic: true, defaultResource });
 }
 
 /** Work that isn't finished yet. */
