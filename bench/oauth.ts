@@ -1,5 +1,5 @@
 // Measures the OpenID provider as ratios within one run: a code and its exchange against oidc-provider on Node.js, and introspection
-// of a token against GET /api/auth/me. `deno run -A bench/oauth.ts`. BENCH_ROUNDS and BENCH_SECONDS as in main.ts.
+// of a token against GET /api/auth/me. `deno run -A bench/oauth.ts`. BENCH_ROUNDS, BENCH_SECONDS and BENCH_ONLY as in main.ts.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { Agent, request as send } from "node:http";
@@ -13,7 +13,7 @@ import { printLine, readSettings, runToEnd } from "./settings.ts";
 
 const redirectUri = "https://app.example.com/callback";
 const password = "nine green umbrellas";
-const { rounds, seconds } = readSettings();
+const { rounds, seconds, only } = readSettings();
 const agent = new Agent({ keepAlive: true });
 
 /** A provider with a signed-in person and a client. */
@@ -144,6 +144,7 @@ async function compare(
   one: () => Promise<number>,
   other: () => Promise<number>,
 ): Promise<void> {
+  if (!only.test(name)) return;
   const pairs: [number, number][] = [];
   for (let round = 0; round < rounds; round++) pairs.push([await one(), await other()]);
   const [mine, theirs] = [median(pairs.map(([a]) => a)), median(pairs.map(([, b]) => b))];
@@ -178,6 +179,7 @@ await runToEnd(async () => {
         load(me),
       );
     }
+    if (!only.test("oidc-provider")) return;
     const folder = `${scene.folder}/node`;
     await Deno.mkdir(folder);
     await using other = await startOther(folder);

@@ -36,6 +36,8 @@ export interface AppEnv {
     unfinishedBody: Promise<unknown> | undefined;
     /** Headers of the response, which replace default ones. Hono's `c.header` takes five times as long before a response exists. */
     responseHeaders: readonly (readonly [name: string, value: string])[] | undefined;
+    /** True for endpoints whose responses no browser shows, outside of `/api/`. */
+    isForPrograms: boolean | undefined;
     error: AppError | undefined;
     /** True if the request came with valid session cookies of two people, which were cleared. */
     hasConflict: boolean | undefined;

@@ -4,15 +4,15 @@ import type { Result, Router } from "hono/router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
 
-const apiPrefix = "/api/";
+const apiPrefixes = ["/api/", "/oauth/"] as const;
 /** Paths of the API that would overlap with others, here `/api/operator/api-keys/:id/rotate`. They are found like pages. */
 const overlapping: ReadonlySet<string> = new Set(["/api/operator/api-keys/import"]);
 
 function isInApi(path: string): boolean {
-  return path.startsWith(apiPrefix) && !overlapping.has(path);
+  return apiPrefixes.some((prefix) => path.startsWith(prefix)) && !overlapping.has(path);
 }
 
-/** A router for an app with an API under `/api/`, whose paths must not overlap: its first request would fail. Pages may overlap. */
+/** A router for an app with an API under `/api/` and `/oauth/`, whose paths must not overlap: its first request would fail. Pages may overlap. */
 export class SplitRouter<T> implements Router<T> {
   readonly name = "SplitRouter";
   readonly #api = new RegExpRouter<T>();

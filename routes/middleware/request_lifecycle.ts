@@ -78,7 +78,7 @@ export function requestLifecycle(parts: AppParts, options: {
     const { headers } = c.res;
     if (hasUnreadBody(c)) headers.set("connection", "close");
     headers.set("x-request-id", requestId);
-    const isDocument = !c.req.path.startsWith("/api/");
+    const isDocument = !c.req.path.startsWith("/api/") && c.get("isForPrograms") !== true;
     const ownHeaders = isEmbedPath(c.req.path)
       ? embeddedHeaders
       : isDocument

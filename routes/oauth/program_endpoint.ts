@@ -31,6 +31,7 @@ export function mountProgramEndpoint(app: App, parts: AppParts, endpoint: Progra
   const { method, path, cache, handle } = endpoint;
   const fault = issuerFault(parts.config.baseUrl);
   app.on(method, path, async (c) => {
+    c.set("isForPrograms", true);
     c.set("responseHeaders", cache === undefined ? openHeaders : [...openHeaders, ["cache-control", cache]]);
     try {
       if (fault !== null) throw new OAuthError("temporarily_unavailable", fault);
@@ -56,12 +57,21 @@ async function readForm(c: AppContext): Promise<Form> {
     throw new OAuthError("invalid_request", "Send a form.");
   }
   const form = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams((await readText(c, anonymousBodyBytesMax)).text)) {
+  for (const [name, value] of fieldsOf((await readText(c, anonymousBodyBytesMax)).text)) {
     if (form.has(name)) throw new OAuthError("invalid_request", "A parameter is repeated.");
     // An empty parameter counts as missing (RFC 6749, section 3.2).
     if (value !== "") form.set(name, value);
   }
   return form;
+}
+
+/** Most forms have nothing encoded, and `URLSearchParams` takes several times as long. */
+function fieldsOf(text: string): Iterable<readonly [string, string]> {
+  if (/[%+]/.test(text)) return new URLSearchParams(text);
+  return text.split("&").filter((field) => field !== "").map((field) => {
+    const end = field.indexOf("=");
+    return end === -1 ? [field, ""] : [field.slice(0, end), field.slice(end + 1)];
+  });
 }
 
 function errorResponse(c: AppContext, error: unknown, parts: AppParts): Response {

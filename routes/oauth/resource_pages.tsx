@@ -206,7 +206,6 @@ function resourceForm(form: PageForm, clients: readonly ManagedClient[], resourc
             value: "jwt",
             label: "JWT",
             hint: "The resource checks it alone. It works for 5 minutes, even after the session ends.",
-            isDanger: true,
           },
         ]}
       />

@@ -64,21 +64,14 @@ function subjectOf(assertion: string, type: string | undefined): string | null {
 
 /** Both parts are encoded as in forms (RFC 6749, section 2.3.1). */
 function decodeBasic(text: string): [string, string] {
-  const bytes = Uint8Array.from(base64Bytes(text));
-  const pair = new TextDecoder().decode(bytes);
+  const pair = Buffer.from(text, "base64").toString();
   const colon = pair.indexOf(":");
   if (colon === -1) throw invalidClientError();
+  const parts: [string, string] = [pair.slice(0, colon), pair.slice(colon + 1)];
+  if (!/[+%]/.test(pair)) return parts;
   try {
     const decode = (part: string) => decodeURIComponent(part.replaceAll("+", " "));
-    return [decode(pair.slice(0, colon)), decode(pair.slice(colon + 1))];
-  } catch {
-    throw invalidClientError();
-  }
-}
-
-function base64Bytes(text: string): number[] {
-  try {
-    return [...atob(text)].map((character) => character.charCodeAt(0));
+    return [decode(parts[0]), decode(parts[1])];
   } catch {
     throw invalidClientError();
   }
