@@ -79,6 +79,20 @@ export interface InvalidKey extends Verification {
 /** The result of a verification. Check `valid`. */
 export type KeyVerification = ValidKey | InvalidKey;
 
+/** The result of introspecting an access token (RFC 7662). */
+export type Introspection = { readonly active: false } | {
+  readonly active: true;
+  /** The id of the person. */
+  readonly sub: string;
+  /** The id of the application. */
+  readonly client_id: string;
+  /** With spaces. */
+  readonly scope: string;
+  /** In seconds since 1970. */
+  readonly exp: number;
+  readonly organization: { readonly id: string; readonly name: string; readonly role: string } | null;
+};
+
 const signedOut: SessionUser = {
   authenticated: false,
   user: null,
@@ -129,6 +143,25 @@ export class Gatehouse {
   /** The address of your Gatehouse, without a slash at the end. */
   get url(): string {
     return this.#service.url;
+  }
+
+  /**
+   * Tells whether an access token works now for a resource, and whose it is.
+   *
+   * @throws {GatehouseError} Also for a wrong secret.
+   */
+  async introspect(
+    token: string,
+    { id, secret }: { readonly id: string; readonly secret: string },
+  ): Promise<Introspection> {
+    const headers = { Authorization: `Basic ${btoa(`${id}:${secret}`)}` };
+    const body = new URLSearchParams({ token });
+    return await call(this.#service, {
+      path: "/oauth/introspect",
+      headers,
+      body,
+      expected: "active",
+    }) as Introspection;
   }
 
   /**

@@ -20,7 +20,7 @@ export interface Service {
 export interface Call {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent as JSON with POST. Without it, the call is a GET. */
+  /** Sent with POST, as JSON unless it is a form. Without it, the call is a GET. */
   readonly body?: unknown;
   /** The field that tells Gatehouse's response from that of another service. */
   readonly expected: string;
@@ -61,15 +61,16 @@ export async function call(
   { path, headers, body, expected, expectedType = "boolean" }: Call,
 ): Promise<unknown> {
   const signal = AbortSignal.timeout(service.timeoutMs);
+  const isForm = body instanceof URLSearchParams;
   const init: RequestInit = {
     method: body === undefined ? "GET" : "POST",
-    headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
+    headers: body === undefined || isForm ? headers : { ...headers, "Content-Type": "application/json" },
     // A redirect could go to a host that must not get the cookie or token.
     redirect: "manual",
     // Frameworks that replace `fetch` may otherwise keep responses, and a session or key that has ended.
     cache: "no-store",
     signal,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
   };
   const send = async () => {
     const response = await service.fetch(service.url + path, init);

@@ -1,5 +1,5 @@
-// Middleware for MCP servers made with @modelcontextprotocol/sdk: requires an API key for each HTTP request, and holds and
-// settles the usage of each tool call. The SDK's types are described by their form, so that it is no dependency.
+// Middleware for MCP servers made with @modelcontextprotocol/sdk: requires an API key or an access token for each HTTP request, and
+// holds and settles the usage of each tool call. The SDK's types are described by their form, so that it is no dependency.
 import { ApiError, rejectUnknown } from "./errors.ts";
 import { deny, type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./express.ts";
 import { denialResponse, type Handler, type IdentifiedHandler } from "./fetch.ts";
@@ -9,8 +9,10 @@ import { type EndHold, endOfHold, type FoundUsage } from "./key_hold.ts";
 import { bearerToken, type KeyOptions, keyRule, type VerifiedApiKey } from "./key_rule.ts";
 import { type Decision, headerOf, type MaybePromise, type RequestView, requireValues } from "./middleware.ts";
 import { viewOf } from "./node_server.ts";
+import { type TokenOptions, tokenRule, type VerifiedAccess } from "./token_rule.ts";
 
 export type { VerifiedApiKey } from "./key_rule.ts";
+export type { TokenOptions, VerifiedAccess } from "./token_rule.ts";
 
 /** Options of {@linkcode requireKey}. `R` is the request of the framework. */
 export interface McpKeyOptions<R>
@@ -21,15 +23,15 @@ export interface McpKeyOptions<R>
 
 /** The sender of a request, as the SDK describes it. Tools get it as `extra.authInfo`. */
 export interface AuthInfo {
-  /** The API key. Don't log it or pass it on. */
+  /** The API key or the access token. Don't log it or pass it on. */
   token: string;
-  /** The id of the API key. */
+  /** The id of the API key, or of the application. */
   clientId: string;
-  /** The key's permissions. */
+  /** The key's permissions, or the token's scopes. */
   scopes: string[];
   /** In seconds since 1970. Not set for keys that don't expire. */
   expiresAt?: number;
-  /** For {@linkcode apiKeyOf}. */
+  /** For {@linkcode apiKeyOf} and {@linkcode accessOf}. */
   extra: Record<string, unknown>;
 }
 
@@ -43,6 +45,65 @@ export function apiKeyOf(extra: CallExtra): VerifiedApiKey {
   const apiKey = extra?.authInfo?.extra?.["apiKey"];
   if (apiKey === undefined) throw new Error("requireKey did not run for this request");
   return apiKey as VerifiedApiKey;
+}
+
+/** Returns the access of the person whose application calls a tool. @throws {Error} Without `requireToken`. */
+export function accessOf(extra: CallExtra): VerifiedAccess {
+  const access = extra?.authInfo?.extra?.["access"];
+  if (access === undefined) throw new Error("requireToken did not run for this request");
+  return access as VerifiedAccess;
+}
+
+/**
+ * Middleware for Express, before the SDK's transport: requires an access token of Gatehouse for this resource. Mount it for all
+ * paths: it also serves the resource's metadata (RFC 9728).
+ */
+export function requireToken<R extends ExpressRequest, S extends ExpressResponse>(
+  options: TokenOptions,
+): ExpressMiddleware<R, S> {
+  const { metadataPath, metadata, decide } = tokenRule(options);
+  return function requireToken(request, response, next) {
+    const view = viewOf(request, request.headersDistinct);
+    if (new URL(view.url).pathname === metadataPath) return deny(response, metadataResponse(metadata));
+    decide(view).then(({ passed, denial }) => {
+      if (denial !== undefined) return deny(response, denial);
+      Object.assign(request, { auth: authInfoOfAccess(passed) });
+      next();
+    }).catch(next);
+  };
+}
+
+/** Protects a handler as {@linkcode requireToken} does. It gets `authInfo` for `WebStandardStreamableHTTPServerTransport`. */
+export function requireTokenFetch<Rest extends unknown[]>(
+  options: TokenOptions,
+  handler: IdentifiedHandler<{ authInfo: AuthInfo }, Rest>,
+): Handler<Rest> {
+  const { metadataPath, metadata, decide } = tokenRule(options);
+  return async function requireToken(request, ...rest) {
+    if (new URL(request.url).pathname === metadataPath) return denialResponse(metadataResponse(metadata));
+    const { passed, denial } = await decide(request);
+    return denial === undefined
+      ? handler(request, { authInfo: authInfoOfAccess(passed) }, ...rest)
+      : denialResponse(denial);
+  };
+}
+
+/** Clients in browsers read it, too. */
+const metadataResponse = (body: string) => ({
+  status: 200,
+  headers: { "Content-Type": "application/json", "Access-Control-Allow-Origin": "*" },
+  body,
+});
+
+function authInfoOfAccess({ token, access }: { token: string; access: VerifiedAccess }): AuthInfo {
+  const { clientId, scopes, expiresAt } = access;
+  return {
+    token,
+    clientId,
+    scopes: [...scopes],
+    expiresAt: Math.floor(expiresAt.getTime() / 1000),
+    extra: { access },
+  };
 }
 
 /** Middleware for Express, before the SDK's transport: requires an API key that works and meets the conditions. */
@@ -157,15 +218,15 @@ export function meterTool<H extends (...args: any[]) => unknown>(
   requireValues(options);
   const { gatehouse, tool, hold, expiresIn, onExpiry, ...unknown } = options;
   rejectUnknown(unknown, "meterTool");
-  const named = (usages: Usages) =>
-    [usages].flat().map((one) => ({ ...one, properties: { ...one.properties, tool } }));
   const meteredTool = async (...args: Parameters<H>): Promise<unknown> => {
     let end: EndHold<boolean>;
     try {
       const extra: CallExtra = args.at(-1);
-      const apiKeyId = apiKeyOf(extra).id;
+      const { payer, user } = payerOf(extra);
+      const named = (usages: Usages) =>
+        [usages].flat().map((one) => ({ ...one, properties: { ...one.properties, tool, ...user } }));
       const usage = named(typeof hold === "function" ? await hold(...args) : hold);
-      const held = await gatehouse.hold({ usage, apiKeyId, expiresIn, onExpiry });
+      const held = await gatehouse.hold({ usage, ...payer, expiresIn, onExpiry });
       const call: ToolCall = { hold: held.hold };
       calls.set(extra, call);
       const settle = (isError: boolean): FoundUsage => {
@@ -187,6 +248,13 @@ export function meterTool<H extends (...args: any[]) => unknown>(
     }
   };
   return meteredTool as H;
+}
+
+/** Returns whose usage a call is: of the API key, or of the organization that the person acts for, with `user` as a property. */
+function payerOf(extra: CallExtra) {
+  if (extra?.authInfo?.extra?.["access"] === undefined) return { payer: { apiKeyId: apiKeyOf(extra).id } };
+  const { organization, userId } = accessOf(extra);
+  return { payer: { organizationId: organization.id }, user: { user: userId } };
 }
 
 /** Errors that are the customer's. The messages of others aren't for customers. */

@@ -40,8 +40,10 @@ import signInWith from "../../../docs/sign-in-with.md" with { type: "text" };
 import singleSignOn from "../../../docs/single-sign-on.md" with { type: "text" };
 import traefik from "../../../docs/traefik.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
+import whoMjs from "../../../examples/command-line/who.mjs" with { type: "text" };
 import embeddingTs from "../../../examples/embedding/embedding.ts" with { type: "text" };
 import mcpServerMjs from "../../../examples/mcp/mcp_server.mjs" with { type: "text" };
+import signedInServerMjs from "../../../examples/mcp/signed_in_server.mjs" with { type: "text" };
 import gatehouseLitellmPy from "../../../examples/litellm/gatehouse_litellm.py" with { type: "text" };
 import appPy from "../../../examples/metering/app.py" with { type: "text" };
 import appMjs from "../../../examples/metering/app.mjs" with { type: "text" };
@@ -68,6 +70,8 @@ export const exampleFiles: ReadonlyMap<string, string> = new Map([
   ["access.ts", accessTs],
   ["embedding.ts", embeddingTs],
   ["mcp_server.mjs", mcpServerMjs],
+  ["signed_in_server.mjs", signedInServerMjs],
+  ["who.mjs", whoMjs],
   ["gatehouse_litellm.py", gatehouseLitellmPy],
   ["gateway.ts", gatewayTs],
 ]);
