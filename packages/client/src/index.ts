@@ -2,6 +2,7 @@
 export { Gatehouse } from "./gatehouse.ts";
 export type {
   GatehouseOptions,
+  Introspection,
   InvalidKey,
   KeyVerification,
   ValidKey,
