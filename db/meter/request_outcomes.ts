@@ -7,6 +7,7 @@ import {
   type Rejection,
   rejectionsOfKeyMax,
 } from "../../domain/meter/outcome.ts";
+import type { Environment } from "../../domain/environment.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
   bind,
@@ -105,18 +106,34 @@ export interface OutcomeRow {
   readonly count: number;
 }
 
-const isNamed = (apiKey: readonly string[] | undefined) =>
-  apiKey === undefined ? sql`` : sql`AND r.api_key IN (
-    SELECT n.number FROM json_each(${JSON.stringify(apiKey)}) i CROSS JOIN api_keys n ON n.id = i.value)`;
+export interface OutcomeFilter {
+  /** Only these keys, by id. */
+  readonly apiKey?: readonly string[] | undefined;
+  /** True for all keys of their lineages. */
+  readonly mergeRotations?: boolean | undefined;
+  readonly environment?: Environment | undefined;
+}
 
-/** Counts outcomes of an organization. @param options `hours`: since 1970, each with the position to count it at. `apiKey`: only these, by id. */
+/** The condition on rows `r`. */
+const isOf = ({ apiKey, mergeRotations = false, environment }: OutcomeFilter) => {
+  const named = sql`json_each(${JSON.stringify(apiKey)}) i CROSS JOIN api_keys m ON m.id = i.value`;
+  const isNamed = apiKey === undefined
+    ? sql``
+    : mergeRotations
+    ? sql`AND r.api_key IN (SELECT n.number FROM ${named} CROSS JOIN api_keys n ON n.lineage = m.lineage)`
+    : sql`AND r.api_key IN (SELECT m.number FROM ${named})`;
+  return environment === undefined
+    ? isNamed
+    : sql`${isNamed} AND (SELECT n.environment FROM api_keys n WHERE n.number = r.api_key) = ${environment}`;
+};
+
+/** Counts outcomes of an organization. @param options `hours`: since 1970, each with the position to count it at. */
 export function countOutcomes(
   database: DatabaseReader,
   organizationId: string,
-  { hours, apiKey, isByKey }: {
+  { hours, isByKey = false, ...filter }: OutcomeFilter & {
     hours: readonly (readonly [position: number, hour: number])[];
-    apiKey: readonly string[] | undefined;
-    isByKey: boolean;
+    isByKey?: boolean;
   },
 ): Promise<OutcomeRow[]> {
   const [key, group] = isByKey
@@ -126,7 +143,7 @@ export function countOutcomes(
     SELECT h.value ->> 0 AS position, ${key} AS apiKey, r.outcome, sum(r.count) AS count
     FROM json_each(${JSON.stringify(hours)}) h
     CROSS JOIN api_key_outcomes r ON r.hour = h.value ->> 1 AND r.organization = ${numberOf(organizationId)}
-      ${isNamed(apiKey)}
+      ${isOf(filter)}
     GROUP BY h.value ->> 0, ${group} r.outcome`);
 }
 
@@ -144,8 +161,7 @@ interface RejectionRow {
 export async function findRejections(
   database: DatabaseReader,
   organizationId: string,
-  { apiKey, before, limit }: {
-    apiKey: readonly string[] | undefined;
+  { before, limit, ...filter }: OutcomeFilter & {
     before: { readonly at: number; readonly requestId: string } | null;
     limit: number;
   },
@@ -154,14 +170,14 @@ export async function findRejections(
     ? sql``
     : sql`AND (r.at, r.request_id) < (${before.at}, ${before.requestId})`;
   // The keys that are named are found by their own index.
-  const ofOrganization = apiKey === undefined
+  const ofOrganization = filter.apiKey === undefined
     ? sql`r.organization = ${numberOf(organizationId)}`
     : sql`+r.organization = ${numberOf(organizationId)}`;
   const rows = await database.read<RejectionRow>(sql`
     SELECT r.at, r.outcome, r.message, r.rejecting_limit AS rejectingLimit, r.request_id AS requestId,
       k.id AS keyId, k.name AS keyName
     FROM api_key_rejections r CROSS JOIN api_keys k ON k.number = r.api_key
-    WHERE ${ofOrganization} ${isNamed(apiKey)} ${isBefore}
+    WHERE ${ofOrganization} ${isOf(filter)} ${isBefore}
     ORDER BY r.at DESC, r.request_id DESC LIMIT ${limit}`);
   return rows.map(({ at, outcome, message, rejectingLimit, requestId, keyId, keyName }) => ({
     time: isoTime(at),

@@ -19,6 +19,8 @@ export const outcomes = [
   "invalid",
 ] as const;
 export type Outcome = (typeof outcomes)[number];
+/** An outcome, or all that {@linkcode isRejection} is true for. */
+export type ChosenOutcome = Outcome | "rejected";
 
 const numbers = new Map(outcomes.map((outcome, number) => [outcome, number]));
 

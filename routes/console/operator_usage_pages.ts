@@ -1,12 +1,14 @@
 // The console's usage page: of all organizations, those with a plan, or one. Invalid parameters never cause an error page.
 import { searchCharactersMax } from "../../domain/limits.ts";
 import { wholeText } from "../../domain/search.ts";
+import { operatorAccess } from "../../services/access/mod.ts";
 import { readUsageOfOrganizations } from "../../services/console/mod.ts";
 import type { OperatorUsagePage } from "../../services/console/jobs/mod.ts";
+import { organizationHref } from "../../views/components/links.ts";
 import type { OrganizationFilter } from "../../views/meter/usage_filters.tsx";
 import { operatorUsagePage } from "../../views/console/usage.tsx";
 import type { App, AppContext } from "../env.ts";
-import { explorerOf, usageRequest } from "../meter/usage_pages.ts";
+import { explorerOf, readRejected, usageRequest } from "../meter/usage_pages.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { operatorFrame, operatorPages } from "../portal/operator_page.ts";
 
@@ -35,7 +37,21 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
         query: { mergeRotations: "true", groupBy: "organization," },
       },
     });
-    return await sendPage(c, operatorUsagePage({ frame, ...explorer, chosen: organization, plan }));
+    const rejected = organization && await readRejected(
+      parts.services,
+      await operatorAccess(parts.services, actor, organization.id),
+      numbers,
+    );
+    const ofOrganization = organization && { ...frame, base: organizationHref(organization.id) };
+    return await sendPage(
+      c,
+      operatorUsagePage({
+        frame,
+        ...explorer,
+        ...{ chosen: organization, plan },
+        rejected: rejected && ofOrganization && { ...rejected, frame: ofOrganization },
+      }),
+    );
   });
 }
 

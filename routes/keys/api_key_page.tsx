@@ -3,7 +3,13 @@ import type { AuditEvent } from "../../domain/access/audit.ts";
 import type { ApiKey } from "../../domain/keys/api_key.ts";
 import { type Access, listAuditEvents, may } from "../../services/access/mod.ts";
 import { getApiKeyLineage } from "../../services/keys/mod.ts";
-import { listHolds, readLastRequest, readLimits, readProductNames } from "../../services/meter/mod.ts";
+import {
+  listHolds,
+  listRejections,
+  readLastRequest,
+  readLimits,
+  readProductNames,
+} from "../../services/meter/mod.ts";
 import { auditActorName, AuditSentence } from "../../views/access/mod.ts";
 import { ButtonLink } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
@@ -28,7 +34,7 @@ import { KeyFacts } from "../../views/keys/key_facts.tsx";
 import { KeyAccess } from "../../views/keys/key_access_fields.tsx";
 import { PermissionList } from "../../views/keys/permission_fields.tsx";
 import { PortalPage } from "../../views/layout.tsx";
-import { ActiveHolds, Explorer, KeyRequests } from "../../views/meter/mod.ts";
+import { ActiveHolds, Explorer, KeyRejections } from "../../views/meter/mod.ts";
 import { fullDate } from "../../views/text/time.ts";
 import { flashOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
@@ -37,7 +43,6 @@ import { KeyReference } from "./api_key_reference.tsx";
 import { DangerZone } from "./api_key_danger.tsx";
 import { firstRequestOf, keyReport } from "./key_report.ts";
 import { paramOf } from "../portal/noun_pages.ts";
-import { outcomeSummary } from "../meter/outcome_summary.ts";
 import { nearestFirst, readExplorer } from "../meter/usage_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
 
@@ -66,9 +71,9 @@ export async function readKeyPage(c: AppContext, parts: PortalParts, viewer: Vie
       cursor: undefined,
     }),
     readLastRequest(services, generations),
-    outcomeSummary(parts, access, {
+    listRejections(services, access, {
       apiKey: generations.map(({ id }) => id),
-      rejectionsMax: shownRejectionsMax,
+      limit: shownRejectionsMax,
     }),
     may(access, "audit.read") ? latestEvents(parts, access, generations) : null,
   ]);
@@ -151,7 +156,7 @@ export function apiKeyPage(props: KeyPage) {
               />
             )
             : <Usage {...props} />}
-          <Requests {...props} />
+          <Rejections {...props} />
           {events && <Events {...props} events={events} />}
         </div>
         <div class="stacked">
@@ -286,9 +291,11 @@ function Events(
   );
 }
 
-function Requests({ requests, frame, catalogue, apiKey }: KeyPage) {
+function Rejections({ requests, frame, catalogue, apiKey }: KeyPage) {
   const budget = new Set(apiKey.budget.map(({ id }) => id));
-  return <KeyRequests {...requests} frame={frame} catalogue={catalogue} budget={budget} />;
+  return (
+    <KeyRejections rejections={requests.rejections} frame={frame} catalogue={catalogue} budget={budget} />
+  );
 }
 
 function Budget(props: KeyPage) {

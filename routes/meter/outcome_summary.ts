@@ -8,18 +8,17 @@ import type { OutcomeSummary } from "../../views/meter/mod.ts";
 import type { AppParts } from "../env.ts";
 import { inTime } from "../portal/in_time.ts";
 
-/** @param options `apiKey`: only these, by id. */
 export async function outcomeSummary(
   { services }: Pick<AppParts, "services">,
   access: Access,
-  { apiKey, rejectionsMax }: { apiKey?: readonly string[]; rejectionsMax: number },
+  { rejectionsMax }: { rejectionsMax: number },
 ): Promise<OutcomeSummary> {
   const { timezone } = presentation();
   const { start, end } = keyUsagePeriod(services.clock(), timezone);
-  const query = { from: isoTime(start), to: isoTime(end), window: "total", timezone, apiKey } as const;
+  const query = { from: isoTime(start), to: isoTime(end), window: "total", timezone } as const;
   const [counts, { rejections }] = await Promise.all([
     inTime((signal) => readUsage(services, access, { job: "sumOutcomes", query, signal })),
-    listRejections(services, access, { apiKey, limit: rejectionsMax }),
+    listRejections(services, access, { limit: rejectionsMax }),
   ]);
   return { counts: counts?.data ?? null, rejections };
 }

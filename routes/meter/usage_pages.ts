@@ -4,6 +4,7 @@ import { environments } from "../../domain/environment.ts";
 import { dimensionPropertiesMax } from "../../domain/meter/dimension.ts";
 import { isId } from "../../domain/id.ts";
 import { productOf } from "../../domain/meter/catalogue.ts";
+import { outcomes } from "../../domain/meter/outcome.ts";
 import { currentUse } from "../../domain/meter/usage_grant.ts";
 import type { LimitStanding } from "../../domain/meter/usage_limit.ts";
 import { presentation } from "../../domain/presentation.ts";
@@ -11,8 +12,8 @@ import { parsePeriodQuery, type ReportRange } from "../../domain/meter/usage_per
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { queryWindows } from "../../domain/meter/usage_window.ts";
 import { isoTime } from "../../domain/time.ts";
-import { may } from "../../services/access/mod.ts";
-import { readExampleUsage, readUsage } from "../../services/meter/mod.ts";
+import { type Access, may } from "../../services/access/mod.ts";
+import { listRejections, readExampleUsage, readUsage } from "../../services/meter/mod.ts";
 import type { OperatorUsagePage } from "../../services/console/jobs/mod.ts";
 import type { UsagePageFilters, UsagePageNumbers } from "../../services/meter/jobs/mod.ts";
 import { readUsageMetric, rememberUsageChoices } from "../../services/people/mod.ts";
@@ -46,6 +47,8 @@ import {
 } from "./usage_report.ts";
 
 const pagesMax = 1_000;
+const chosenOutcomes = [...outcomes, "rejected"] as const;
+const rejectionsShownMax = 10;
 type Choice = ReturnType<typeof parsePeriodQuery>;
 
 export function usagePages(app: App, parts: PortalParts): void {
@@ -69,6 +72,7 @@ export function usagePages(app: App, parts: PortalParts): void {
       newAlertHref: may(access, "alerts.manage") && filters.environment !== "test"
         ? newAlertHref(frame.base, { ...filters, metric })
         : null,
+      rejected: await readRejected(services, access, numbers),
       empty: numbers.hasUsage ? null : {
         curl: frame.viewed === null && !frame.isReadOnly && opens(frame, "keys")
           ? await readExampleCurl(parts)
@@ -110,6 +114,20 @@ export async function readExplorer(
     numbers,
     explorer: { ...explorer, links: linksOf(numbers, { frame, isOfKey: apiKey !== undefined }) },
   };
+}
+
+/** Returns the last rejections for the tab of outcomes; null for other tabs. */
+export async function readRejected(
+  services: PortalParts["services"],
+  access: Access,
+  { report, filters: { apiKey, environment }, catalogue }: UsagePageNumbers | OperatorUsagePage,
+) {
+  if (report?.stacked !== "outcome") return null;
+  const { rejections } = await listRejections(services, access, {
+    ...{ environment, mergeRotations: true, limit: rejectionsShownMax },
+    apiKey: apiKey === null ? undefined : [apiKey],
+  });
+  return { rejections, catalogue };
 }
 
 /** Returns pages about what is shown: the key, and single records. */
@@ -237,6 +255,7 @@ function addressOf(
       environment: filters.environment === "test" ? filters.environment : null,
       ...of,
       metric: metric === filters.metric ? metric : null,
+      outcome: report?.stacked === "outcome" ? query.filters.outcome ?? null : null,
       ...propertyNames(filters.properties ?? {}),
     },
     stack: report === null ? stack : stacked ? stackOf(stacked) : null,
@@ -251,7 +270,7 @@ function csvHref(
   { numbers: { filters, report, metric }, csv }: ExplorerOptions,
   { period, timezone }: Choice,
 ): string | null {
-  if (period === null || report === null) return null;
+  if (period === null || report === null || report.stacked === "outcome") return null;
   const { groupBy = "", ...more } = csv.query;
   const group = report.stacked === "organization" ? "productSlug" : report.stacked;
   const window = queryWindows.find((one) => one === report.unit) ?? (report.unit === "4h" ? "hour" : "day");
@@ -270,7 +289,7 @@ function csvHref(
 /** Returns a sentence for each filter of the address that has no effect. */
 function filterFaults(
   given: Readonly<Record<string, string>>,
-  { numbers: { filters }, isOfKey = false, organization = null }: ExplorerOptions,
+  { numbers: { filters, report }, isOfKey = false, organization = null }: ExplorerOptions,
 ): UsageFilterProps["faults"] {
   const { productSlug = "", metric = "", apiKey = "", stack = "", organizationId = "", planId = "" } = given;
   const search = organization?.search ?? null;
@@ -282,7 +301,9 @@ function filterFaults(
       ? { apiKey: "Key not found. Showing all keys." }
       : {}),
     ...(metric === "" || metric === filters.metric ? {} : { metric: `No data for “${metric}”.` }),
-    ...(stack === "" || stackIn(stack) !== null
+    ...(stack === "outcome" && report !== null && report.stacked !== stack
+      ? { stack: "Choose one organization, and no product, to see outcomes." }
+      : stack === "" || stackIn(stack) !== null
       ? {}
       : { stack: "Unknown chart. Showing the default chart." }),
     ...Object.fromEntries(
@@ -350,13 +371,14 @@ function csvOf({ viewed, isReadOnly, session, embed, base }: PortalFrame) {
 
 /** Returns the filters of the address; null for those without a valid form. */
 function requestedFilters(c: AppContext): UsagePageFilters {
-  const { productSlug = "", metric = "", apiKey = "", environment } = c.req.query();
+  const { productSlug = "", metric = "", apiKey = "", environment, outcome } = c.req.query();
   const slug = (text: string) => slugForm.test(text) ? text : null;
   return {
     productSlug: slug(productSlug),
     metric: slug(metric),
     apiKey: isId("key", apiKey) ? apiKey : null,
     environment: environments.find((one) => one === environment) ?? null,
+    outcome: chosenOutcomes.find((one) => one === outcome) ?? null,
     properties: Object.fromEntries(
       Object.entries(c.req.query()).filter(([name, value]) => isPropertyGroup(name) && value !== "")
         .slice(0, dimensionPropertiesMax).map(([name, value]) => [name.slice(11), value]),

@@ -1,12 +1,19 @@
 // The report of an explorer, from the services' numbers: metrics, a chart, and the tabs of its table.
-import { type Catalogue, metricOf, metricsInOrder, productOf } from "../../domain/meter/catalogue.ts";
+import {
+  type Catalogue,
+  type CatalogueMetric,
+  metricOf,
+  metricsInOrder,
+  productOf,
+} from "../../domain/meter/catalogue.ts";
 import { noneValue, otherValue } from "../../domain/meter/dimension.ts";
 import { microsToDecimal } from "../../domain/meter/quantity.ts";
 import type { ReportPeriod } from "../../domain/meter/usage_period.ts";
+import type { ChosenOutcome, Outcome } from "../../domain/meter/outcome.ts";
 import { noPart, percentChange } from "../../domain/meter/usage_report.ts";
 import type { UsageWindow, WindowUnit } from "../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../domain/time.ts";
-import type { ReportGroup, ReportNumbers } from "../../services/meter/jobs/mod.ts";
+import type { ExplorerGroup, ExplorerNumbers, ReportNumbers } from "../../services/meter/jobs/mod.ts";
 import { wideBarsMax } from "../../views/components/chart_geometry.ts";
 import { chartOf, seriesColor } from "../../views/components/chart_props.ts";
 import type { MetricTotal } from "../../views/components/metric_strip.tsx";
@@ -21,6 +28,7 @@ import {
   type UsageStackName,
 } from "../../views/meter/usage_address.ts";
 import type { BreakdownProps } from "../../views/meter/usage_tables.tsx";
+import { outcomeWords } from "../../views/text/outcome.ts";
 import { daysWords, shortDaysWords, zoneWords } from "../../views/text/zone.ts";
 
 /** A key that usage is of. */
@@ -42,18 +50,31 @@ interface ReportOptions {
 /** Metrics with a place above the chart. */
 const stripMax = 8;
 
-type Numbers = ReportNumbers & { readonly report: NonNullable<ReportNumbers["report"]> };
+type Numbers = ExplorerNumbers & { readonly report: NonNullable<ExplorerNumbers["report"]> };
 
 /** The names of groups in addresses. */
-const stackNames = { productSlug: "product", apiKey: "key", organization: "organization" } as const;
-const groups = { product: "productSlug", key: "apiKey", organization: "organization" } as const;
+const stackNames = {
+  productSlug: "product",
+  apiKey: "key",
+  organization: "organization",
+  outcome: "outcome",
+} as const;
+const groups = {
+  product: "productSlug",
+  key: "apiKey",
+  organization: "organization",
+  outcome: "outcome",
+} as const;
+
+/** In place of a metric in the tab of outcomes. */
+const requests: CatalogueMetric = { slug: "", name: "Requests", unit: null };
 
 /** Returns the subject of numbers that a tab of the address has. */
-export function groupOf(stack: UsageStackName): ReportGroup {
+export function groupOf(stack: UsageStackName): ExplorerGroup {
   return isPropertyName(stack) ? stack : groups[stack];
 }
 
-export function stackOf(group: ReportGroup): UsageStackName {
+export function stackOf(group: ExplorerGroup): UsageStackName {
   return isPropertyName(group) ? group : stackNames[group];
 }
 
@@ -71,7 +92,7 @@ interface Subject {
 }
 
 function subjectOf(
-  group: ReportGroup,
+  group: ExplorerGroup,
   { catalogue, keys, now }: Pick<ReportOptions, "keys" | "now"> & { readonly catalogue: Catalogue },
 ): Subject {
   if (isPropertyName(group)) {
@@ -102,6 +123,11 @@ function subjectOf(
       noName: "Deleted organizations",
       filtersOf: (organizationId: string) => ({ organizationId, apiKey: null }),
     },
+    outcome: {
+      label: "Outcome",
+      nameOf: (id: string) => outcomeWords[id as Outcome],
+      filtersOf: (outcome: string) => ({ outcome: outcome as Outcome }),
+    },
   }[group];
 }
 
@@ -113,13 +139,15 @@ function stateOf(key: ReportKey | undefined, now: number): string | null {
 export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport {
   const { catalogue, metric, report } = numbers;
   const { period, timezone, now, address } = options;
-  const measure = metricOf(catalogue, metric ?? "");
+  const isOfOutcomes = report.stacked === "outcome";
+  const measure = isOfOutcomes ? requests : metricOf(catalogue, metric ?? "");
   const subject = subjectOf(report.stacked, { ...options, catalogue });
   const [first] = report.tables;
+  const table = tableOf(numbers, { ...options, group: report.stacked });
   const isDense = report.windows.length > wideBarsMax;
   return {
     strip: { metrics: stripOf(numbers, address), period: comparedWords(options) },
-    chart: report.total.records === 0 ? null : chartOf(report.stack, {
+    chart: (isOfOutcomes ? table.all : report.total.records) === 0 ? null : chartOf(report.stack, {
       measure,
       by: report.unit,
       period: `${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
@@ -138,13 +166,17 @@ export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport 
       hrefOf: (window) => windowHref(window, { unit: report.unit, address, timezone }),
     }),
     tabs: report.tables.map(({ group, all }) => ({
-      href: usageHref({ ...address, stack: group === first?.group ? null : stackOf(group), page: null }),
+      href: stackHref(address, group === first?.group ? null : stackOf(group)),
       label: subjectOf(group, { ...options, catalogue }).label,
       count: all,
       isCurrent: group === report.stacked,
     })),
-    table: tableOf(numbers, { ...options, group: report.stacked }),
-    isComplete: report.total.isComplete,
+    table,
+    isComplete: isOfOutcomes || report.total.isComplete,
+    isOfOutcomes,
+    rejected: report.rejected && !isOfOutcomes
+      ? { count: report.rejected, href: stackHref(address, "outcome", "rejected") }
+      : null,
   };
 }
 
@@ -156,7 +188,7 @@ export function reportOf(numbers: Numbers, options: ReportOptions): UsageReport 
 export function tableOf(
   { catalogue, metric, report }: Numbers,
   { group, address, hrefOf, ...options }: Pick<ReportOptions, "address" | "keys" | "now"> & {
-    readonly group: ReportGroup;
+    readonly group: ExplorerGroup;
     readonly hrefOf?: (id: string) => string;
   },
 ): BreakdownProps {
@@ -170,7 +202,7 @@ export function tableOf(
   const pageHref = (page: number) => usageHref({ ...address, page: page === 1 ? null : page });
   return {
     column: subject.label,
-    measure: metricOf(catalogue, metric ?? ""),
+    measure: group === "outcome" ? requests : metricOf(catalogue, metric ?? ""),
     lines: lines.map(({ id, name, sum, share, change }) => ({
       ...{ sum, share, change },
       name: id === null ? subject.noName ?? "" : subject.nameOf(id) ?? name ?? id,
@@ -184,8 +216,20 @@ export function tableOf(
   };
 }
 
+/** Returns the page with another tab. */
+function stackHref(
+  address: UsageAddress,
+  stack: UsageAddress["stack"],
+  outcome: ChosenOutcome | null = null,
+) {
+  return filteredHref({ ...address, stack }, { outcome });
+}
+
 /** Returns the choices of the filters by property: the most used values, and the chosen one. */
-export function propertyChoices({ report }: ReportNumbers, filters: UsageAddress["filters"]) {
+export function propertyChoices(
+  { report }: Pick<ExplorerNumbers, "report">,
+  filters: UsageAddress["filters"],
+) {
   const tables = report?.tables ?? [];
   const names = [...tables.map(({ group }) => group), ...Object.keys(filters)].filter(isPropertyName);
   return [...new Set(names)].map((name) => {
@@ -220,12 +264,14 @@ function stripOf({ metrics, metric, report, catalogue }: Numbers, address: Usage
   const shown = metrics.slice(0, stripMax);
   const hasChosen = shown.some((one) => one.metric === metric);
   const all = hasChosen || metric === null ? shown : [...shown.slice(0, stripMax - 1), report.total];
+  const isOfOutcomes = report.stacked === "outcome";
+  const ofMetrics = isOfOutcomes ? { ...address, stack: null } : address;
   return metricsInOrder(catalogue, all).map((one) => ({
     metric: metricOf(catalogue, one.metric),
     total: microsToDecimal(one.micros),
     change: percentChange(one.micros, one.before),
-    href: filteredHref(address, { metric: one.metric }),
-    isChosen: one.metric === metric,
+    href: filteredHref(ofMetrics, { metric: one.metric, outcome: null }),
+    isChosen: one.metric === metric && !isOfOutcomes,
   }));
 }
 

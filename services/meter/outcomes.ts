@@ -1,5 +1,5 @@
 // Reading the last rejected requests with API keys of an organization.
-import { findRejections } from "../../db/meter/request_outcomes.ts";
+import { findRejections, type OutcomeFilter } from "../../db/meter/request_outcomes.ts";
 import type { Rejection } from "../../domain/meter/outcome.ts";
 import type { Access } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
@@ -10,15 +10,12 @@ import { usageScope } from "./usage_access.ts";
 export async function listRejections(
   context: SessionContext,
   access: Access,
-  { limit, cursor, apiKey }: PageInput & {
-    /** Only these keys, by id. */
-    readonly apiKey?: readonly string[] | undefined;
-  },
+  { limit, cursor, ...filter }: PageInput & OutcomeFilter,
 ): Promise<{ rejections: Rejection[]; nextCursor: string | null }> {
   const { organizationId } = usageScope(context, access);
   const before = cursor === undefined ? null : parseCursor(cursor);
   const { rows, nextCursor } = await readPage(
-    (limit) => findRejections(context.database, organizationId, { apiKey, before, limit }),
+    (limit) => findRejections(context.database, organizationId, { ...filter, before, limit }),
     { limit, cursorOf: ({ time, requestId }) => `${Date.parse(time)}_${requestId}` },
   );
   return { rejections: rows, nextCursor };

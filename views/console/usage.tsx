@@ -4,13 +4,15 @@ import { EnvironmentSwitch, TestNotice } from "../components/environment.tsx";
 import { organizationHref } from "../components/links.ts";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { CsvLink, environmentHref, Explorer, type ExplorerProps } from "../meter/mod.ts";
+import { CsvLink, environmentHref, Explorer, type ExplorerProps, RejectedRequests } from "../meter/mod.ts";
 
 interface OperatorUsageProps extends ExplorerProps {
   readonly frame: PortalFrame;
   /** The organization that the page is about. */
   readonly chosen: { readonly id: string; readonly name: string } | null;
   readonly plan: { readonly name: string } | null;
+  /** The last rejections of the organization, in the tab of outcomes. */
+  readonly rejected: Omit<Parameters<typeof RejectedRequests>[0], "counts"> | null;
 }
 
 export function operatorUsagePage(props: OperatorUsageProps): Page {
@@ -25,7 +27,9 @@ export function operatorUsagePage(props: OperatorUsageProps): Page {
         {csvHref && <CsvLink href={csvHref} />}
       </PageHead>
       <TestNotice chosen={environment} liveHref={environmentHref(address)(null)} />
-      <Explorer {...props} />
+      <Explorer {...props}>
+        {props.rejected && <RejectedRequests {...props.rejected} />}
+      </Explorer>
     </PortalPage>
   );
 }

@@ -1,6 +1,8 @@
 // The explorer of usage: filters, and a card of the totals of all metrics, a chart, and one table whose tabs are what the chart
 // stacks. The table is the chart's legend, and its rows are links that filter.
-import { groupDigits } from "../../domain/number_text.ts";
+import type { Child } from "hono/jsx";
+import { outcomesKeptMs } from "../../domain/meter/outcome.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import type { ChartProps } from "../components/chart_props.ts";
 import { EmptyState } from "../components/empty_state.tsx";
@@ -12,6 +14,8 @@ import { clearedHref, isPropertyName, type UsageAddress, usageHref } from "./usa
 import { UsageFilterBar, type UsageFilterProps } from "./usage_filters.tsx";
 import { Breakdown, type BreakdownProps } from "./usage_tables.tsx";
 
+const outcomesKeptDays = outcomesKeptMs / (24 * 3_600_000);
+
 export interface UsageReport {
   readonly strip: MetricStripProps;
   /** Null if nothing was used. */
@@ -21,6 +25,10 @@ export interface UsageReport {
   readonly table: BreakdownProps;
   /** False if the chosen metric's total is lower than its usage. */
   readonly isComplete: boolean;
+  /** True for requests by outcome, in place of usage. */
+  readonly isOfOutcomes: boolean;
+  /** Requests that were rejected, with the tab of outcomes; null if there are none, or in that tab. */
+  readonly rejected: { readonly count: number; readonly href: string } | null;
 }
 
 export interface ExplorerProps extends UsageFilterProps {
@@ -35,9 +43,12 @@ export interface ExplorerProps extends UsageFilterProps {
   readonly links: readonly { readonly href: string; readonly label: string }[];
 }
 
-/** `live`: the attributes of the part that updates itself. */
+/** `live`: the attributes of the part that updates itself, with `children`. */
 export function Explorer(
-  { live = {}, ...props }: ExplorerProps & { live?: Readonly<Record<string, string>> },
+  { live = {}, children, ...props }: ExplorerProps & {
+    live?: Readonly<Record<string, string>>;
+    children?: Child;
+  },
 ) {
   const { address, report, problem } = props;
   return (
@@ -49,17 +60,24 @@ export function Explorer(
             strip={report.strip.metrics.length === 0 ? null : report.strip}
             chart={report.chart}
             isComplete={report.isComplete}
-            below={report.chart && <ExplorerTable {...report} links={props.links} />}
+            below={(report.chart || report.isOfOutcomes) && <ExplorerTable {...report} links={props.links} />}
           >
-            <NoUsage address={address} />
+            {report.isOfOutcomes
+              ? <EmptyState title="No requests in this range" text={outcomesText} />
+              : <NoUsage address={address} rejected={report.rejected} />}
           </MetricChart>
         )}
+        {children ?? null}
       </div>
     </>
   );
 }
 
-function ExplorerTable({ tabs, table, links }: UsageReport & Pick<ExplorerProps, "links">) {
+const outcomesText = `Counts of requests with API keys are kept for ${outcomesKeptDays} days.`;
+
+function ExplorerTable(
+  { tabs, table, links, isOfOutcomes, rejected }: UsageReport & Pick<ExplorerProps, "links">,
+) {
   const { newerHref, olderHref, all, lines } = table;
   return (
     <>
@@ -69,11 +87,16 @@ function ExplorerTable({ tabs, table, links }: UsageReport & Pick<ExplorerProps,
           <p class="tools small">{links.map(({ href, label }) => <a href={href}>{label}</a>)}</p>
         )}
       </div>
-      <Breakdown {...table} />
+      {lines.length > 0 && <Breakdown {...table} />}
       <footer class="list-foot">
         <span>
-          {lines.some(({ href }) => href !== null) ? "Select a row to filter by it." : ""}
+          {isOfOutcomes
+            ? outcomesText
+            : lines.some(({ href }) => href !== null)
+            ? "Select a row to filter by it."
+            : ""}
         </span>
+        {rejected && <RejectedLink {...rejected} />}
         {newerHref === null && olderHref === null ? null : (
           <>
             <span>{`${groupDigits(all)} in all`}</span>
@@ -100,7 +123,11 @@ function NothingToShow({ problem, address }: { problem: string | null; address: 
   );
 }
 
-function NoUsage({ address }: { address: UsageAddress }) {
+function RejectedLink({ count, href }: NonNullable<UsageReport["rejected"]>) {
+  return <a href={href}>{countOf(count, "rejected request")}</a>;
+}
+
+function NoUsage({ address, rejected }: { address: UsageAddress } & Pick<UsageReport, "rejected">) {
   const { filters, range } = address;
   const { metric: _metric, environment: _environment, ...others } = filters;
   const isFiltered = Object.values(others).some((value) => value !== null && value !== undefined);
@@ -115,6 +142,7 @@ function NoUsage({ address }: { address: UsageAddress }) {
         : range === "90d"
         ? null
         : <ButtonLink href={usageHref({ ...address, range: "90d", window: null })}>Show 90 days</ButtonLink>}
+      {rejected && <RejectedLink {...rejected} />}
     </EmptyState>
   );
 }

@@ -1,6 +1,6 @@
 // Pages of usage, records, grants and alerts.
 export { ActiveHolds } from "./active_holds.tsx";
-export { KeyRequests, type OutcomeSummary, RejectedRequests } from "./outcomes.tsx";
+export { KeyRejections, type OutcomeSummary, RejectedRequests } from "./outcomes.tsx";
 export { GrantsCard } from "./grants.tsx";
 export { Explorer, type ExplorerProps, type UsageReport } from "./explorer.tsx";
 export { CsvLink } from "./usage.tsx";

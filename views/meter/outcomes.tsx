@@ -10,7 +10,8 @@ import {
 } from "../../domain/meter/outcome.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Card } from "../components/card.tsx";
-import { apiKeyHref } from "../components/key_name.tsx";
+import { opens } from "../components/embed_bar.tsx";
+import { apiKeyHref, managesAllKeys } from "../components/key_name.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import type { PortalFrame } from "../layout.tsx";
 import { limitName } from "../text/limit.ts";
@@ -23,71 +24,87 @@ export interface OutcomeSummary {
   readonly rejections: readonly Rejection[];
 }
 
-type Props = OutcomeSummary & { readonly frame: PortalFrame; readonly catalogue: Catalogue };
+interface Props extends Pick<OutcomeSummary, "rejections"> {
+  readonly frame: PortalFrame;
+  readonly catalogue: Catalogue;
+}
 
-/** On the page of a key. `budget`: the ids of limits that the page shows. */
-export function KeyRequests(props: Props & { budget: ReadonlySet<string> }) {
-  const { frame, catalogue, budget } = props;
+/** The last rejections of a key. `budget`: the ids of limits that the page shows. */
+export function KeyRejections(props: Props & { budget: ReadonlySet<string> }) {
+  const { frame, catalogue, budget, rejections } = props;
+  if (rejections.length === 0) return null;
   const limitsHref = frame.embed === null ? `${frame.base}/${frame.isConsole ? "limits" : "billing"}` : null;
   const about = ({ limit, message }: Rejection) => {
     if (limit === null) return message;
     const href = budget.has(limit.limitId) ? null : limitsHref;
     return <LimitText limit={limit} catalogue={catalogue} href={href} />;
   };
-  return <OutcomeCard {...props} title="Requests by outcome" about={about} />;
+  return (
+    <Card title="Last rejected requests" flush>
+      <RejectionList {...props} about={about} />
+    </Card>
+  );
 }
 
-/** On the page of an organization: without the requests that were accepted, and with the keys of the others. */
-export function RejectedRequests(props: Props) {
-  const { counts, catalogue, frame } = props;
-  const rejected = counts && counts.filter(({ outcome }) => isRejection(outcome));
+/** The last rejections of an organization with their keys and, if `counts` are given, the number of each outcome. */
+export function RejectedRequests({ counts, ...props }: Props & Partial<Pick<OutcomeSummary, "counts">>) {
+  const { catalogue, frame } = props;
   const about = ({ limit, message, apiKey: { id, name } }: Rejection) => (
     <>
-      <a href={apiKeyHref(frame.base, id)}>
-        <bdi>{name}</bdi>
-      </a>
+      {opens(frame, "keys") && (frame.isConsole || managesAllKeys(frame))
+        ? (
+          <a href={apiKeyHref(frame.base, id)}>
+            <bdi>{name}</bdi>
+          </a>
+        )
+        : <bdi>{name}</bdi>}
       {(limit ?? message) && " · "}
       {limit === null ? message : <LimitText limit={limit} catalogue={catalogue} href={null} />}
     </>
   );
-  return <OutcomeCard {...props} counts={rejected} title="Rejected requests" about={about} />;
+  const rejected = counts?.filter(({ outcome }) => isRejection(outcome));
+  return (
+    <Card
+      title={counts === undefined ? "Last rejected requests" : "Rejected requests"}
+      aside={<span class="muted tiny">{`Last ${keyUsageDays} days`}</span>}
+      flush
+    >
+      {counts === undefined && props.rejections.length > 0 ? null : (
+        <div class="body">
+          {rejected === undefined || rejected.length === 0
+            ? <p class="muted small">{counts === null ? "Not available right now" : "None"}</p>
+            : (
+              <dl class="details">
+                {rejected.map(({ outcome, count }) => (
+                  <>
+                    <dt>{outcomeWords[outcome]}</dt>
+                    <dd>{groupDigits(count)}</dd>
+                  </>
+                ))}
+              </dl>
+            )}
+        </div>
+      )}
+      <RejectionList {...props} about={about} />
+    </Card>
+  );
 }
 
-function OutcomeCard({ counts, rejections, frame, title, about }: Props & {
-  title: string;
-  about: (rejection: Rejection) => Child;
-}) {
+function RejectionList({ rejections, frame, about }: Props & { about: (rejection: Rejection) => Child }) {
+  if (rejections.length === 0) return null;
   return (
-    <Card title={title} aside={<span class="muted tiny">{`Last ${keyUsageDays} days`}</span>} flush>
-      <div class="body">
-        {counts === null || counts.length === 0
-          ? <p class="muted small">{counts === null ? "Not available right now" : "None"}</p>
-          : (
-            <dl class="details">
-              {counts.map(({ outcome, count }) => (
-                <>
-                  <dt>{outcomeWords[outcome]}</dt>
-                  <dd>{groupDigits(count)}</dd>
-                </>
-              ))}
-            </dl>
-          )}
-      </div>
-      {rejections.length > 0 && (
-        <ul class="items plain ruled" aria-label="Recent rejections">
-          {rejections.map((rejection) => (
-            <li>
-              <div>
-                <span class="name">{outcomeWords[rejection.outcome]}</span>
-                <span class="second">{about(rejection)}</span>
-                <code class="pick tiny">{rejection.requestId}</code>
-              </div>
-              <MomentTime at={rejection.time} now={frame.now} />
-            </li>
-          ))}
-        </ul>
-      )}
-    </Card>
+    <ul class="items plain ruled" aria-label="Recent rejections">
+      {rejections.map((rejection) => (
+        <li>
+          <div>
+            <span class="name">{outcomeWords[rejection.outcome]}</span>
+            <span class="second">{about(rejection)}</span>
+            <code class="pick tiny">{rejection.requestId}</code>
+          </div>
+          <MomentTime at={rejection.time} now={frame.now} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -7,12 +7,15 @@ import { PageHead } from "../components/page_head.tsx";
 import { refresh } from "../components/refresh.ts";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { Explorer, type ExplorerProps } from "./explorer.tsx";
+import { RejectedRequests } from "./outcomes.tsx";
 import { environmentHref, usageHref } from "./usage_address.ts";
 
 interface UsagePageProps extends ExplorerProps {
   readonly frame: PortalFrame;
   /** The form that adds an alert for the filtered usage; null for those who can't. */
   readonly newAlertHref: string | null;
+  /** The last rejections, in the tab of outcomes. */
+  readonly rejected: Pick<Parameters<typeof RejectedRequests>[0], "rejections" | "catalogue"> | null;
   /** Null if anything was ever recorded. `curl`: how members send the first record. */
   readonly empty: { readonly curl: string | null } | null;
 }
@@ -52,7 +55,9 @@ export function usagePage(props: UsagePageProps): Page {
                 "hx-select-oob": "#head:outerMorph",
                 ...refresh("#live", (report?.chart?.windows.length ?? 0) > quickBarsMax ? 60 : 10),
               }}
-            />
+            >
+              {props.rejected && <RejectedRequests {...props.rejected} frame={frame} />}
+            </Explorer>
           </>
         )
         : <NothingYet frame={frame} curl={empty.curl} />}

@@ -1,5 +1,6 @@
 // The addresses of usage pages, which have all filters.
 import type { ReportComparison, ReportRange } from "../../domain/meter/usage_period.ts";
+import type { ChosenOutcome } from "../../domain/meter/outcome.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 
 /** Null selects everything. */
@@ -12,6 +13,8 @@ export interface UsageFilters {
   /** Set in the console only. */
   readonly organizationId?: string | null;
   readonly planId?: string | null;
+  /** Of requests, in the tab of outcomes only. */
+  readonly outcome?: ChosenOutcome | null;
   /** The value of a property. */
   readonly [property: PropertyName]: string | null | undefined;
 }
@@ -19,7 +22,7 @@ export interface UsageFilters {
 /** The name of a property in addresses, such as `properties.region`. */
 export type PropertyName = `properties.${string}`;
 
-export const usageStackNames = ["product", "key", "organization"] as const;
+export const usageStackNames = ["product", "key", "organization", "outcome"] as const;
 export type UsageStackName = (typeof usageStackNames)[number] | PropertyName;
 
 export interface UsageAddress {

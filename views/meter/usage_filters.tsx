@@ -7,6 +7,7 @@ import {
 } from "../../domain/meter/usage_period.ts";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 import { unitNames, unitWords } from "../text/quantity.ts";
+import { outcomeWords } from "../text/outcome.ts";
 import { zoneWords } from "../text/zone.ts";
 import type { Choice, ChoiceGroup } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -201,13 +202,17 @@ function chipsOf({ address, organization }: UsageFilterProps, selects: readonly 
       href: filteredHref(address, { [name]: null }),
     }));
   const { name = null } = organization ?? {};
-  return name === null ? chosen : [
-    {
+  const { outcome } = address.filters;
+  return [
+    ...(name === null ? [] : [{
       title: "Organization",
       value: name,
       href: filteredHref(address, { organizationId: null, apiKey: null }),
-    },
+    }]),
     ...chosen,
+    ...(outcome
+      ? [{ title: "Outcome", value: outcomeWords[outcome], href: filteredHref(address, { outcome: null }) }]
+      : []),
   ];
 }
 

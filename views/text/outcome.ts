@@ -1,7 +1,7 @@
 // Outcomes of requests in words.
-import type { Outcome } from "../../domain/meter/outcome.ts";
+import type { ChosenOutcome } from "../../domain/meter/outcome.ts";
 
-export const outcomeWords: Readonly<Record<Outcome, string>> = {
+export const outcomeWords: Readonly<Record<ChosenOutcome, string>> = {
   accepted: "Accepted",
   duplicate: "Duplicate",
   limit_exceeded: "Over a limit",
@@ -14,4 +14,5 @@ export const outcomeWords: Readonly<Record<Outcome, string>> = {
   disabled: "Key disabled",
   address_denied: "Address not allowed",
   invalid: "Invalid request",
+  rejected: "Rejected",
 };

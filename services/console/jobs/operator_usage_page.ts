@@ -11,13 +11,19 @@ import { plansMax, usagePageChoicesMax } from "../../../domain/limits.ts";
 import { externalIdPrefix } from "../../../domain/console/organization.ts";
 import type { JobContext, JobTime } from "../../reports/job_context.ts";
 import { readOrganizationPage } from "./organization_list.ts";
-import { readFilteredReport, type UsagePageFilters, type UsageReportQuery } from "../../meter/jobs/mod.ts";
+import {
+  readFilteredReport,
+  type UsagePageFilters,
+  type UsagePageQuery,
+  type UsageReportQuery,
+} from "../../meter/jobs/mod.ts";
 
 /** Maximum number of organizations that a search returns. */
 const foundMax = 10;
 
 export type OperatorUsagePageQuery =
-  & Pick<UsageReportQuery, "period" | "unit" | "timezone" | "page" | "stack">
+  & Pick<UsageReportQuery, "period" | "unit" | "timezone" | "page">
+  & Pick<UsagePageQuery, "stack">
   & {
     readonly filters: UsagePageFilters & {
       /** An id, or `external:` and an external id. */

@@ -4,7 +4,13 @@ export type { KeyReportQuery } from "./key_report.ts";
 export { sumKeyUsage } from "./key_usage.ts";
 export type { OperatorRecordQuery, OperatorUsageRecord } from "./operator_usage_records.ts";
 export { usageCsv } from "./usage_export.ts";
-export { readFilteredReport, type UsagePageFilters, type UsagePageNumbers } from "./usage_page.ts";
+export {
+  readFilteredReport,
+  type UsagePageFilters,
+  type UsagePageNumbers,
+  type UsagePageQuery,
+} from "./usage_page.ts";
+export type { ExplorerGroup, ExplorerNumbers } from "./outcome_report.ts";
 export {
   readUsageReport,
   type ReportGroup,

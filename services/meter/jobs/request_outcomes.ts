@@ -1,5 +1,5 @@
 // Counts of outcomes by window, added up by the reports thread.
-import { countOutcomes } from "../../../db/meter/request_outcomes.ts";
+import { countOutcomes, type OutcomeFilter, type OutcomeRow } from "../../../db/meter/request_outcomes.ts";
 import { rollupHourMs, usageSumRowsMax, usageWindowsMax } from "../../../domain/limits.ts";
 import { type Outcome, outcomes, outcomesKeptMs } from "../../../domain/meter/outcome.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
@@ -35,33 +35,43 @@ export async function sumOutcomes(
   const inZone = (ms: number) => isoTimeIn(ms, range.timezone);
   // By names that sort like their windows, keys and outcomes.
   const counts = new Map<string, OutcomeCount>();
-  const hours = hoursOf(range, now);
-  for (let at = 0; at < hours.length; at += hoursPerReadMax) {
-    if (at > 0) await context.pause();
-    const some = hours.slice(at, at + hoursPerReadMax);
-    const isByKey = groupBy === "apiKey";
-    for (
-      const row of await countOutcomes(context.database, organizationId, { hours: some, apiKey, isByKey })
-    ) {
-      const { position, outcome, count } = row;
-      const name = `${usageWindowsMax + position} ${row.apiKey ?? ""} ${outcomes.length + outcome}`;
-      const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
-      const known = counts.get(name) ?? {
-        ...{ start: inZone(start), end: inZone(end) },
-        ...row.apiKey !== null && { apiKey: row.apiKey },
-        ...{ outcome: outcomes[outcome] ?? "invalid", count: 0 },
-      };
-      counts.set(name, { ...known, count: known.count + count });
-    }
+  const filter = { organizationId, now, apiKey, isByKey: groupBy === "apiKey" };
+  for await (const row of readOutcomes(context, { ...range, ...filter })) {
+    const { position, outcome, count } = row;
+    const name = `${usageWindowsMax + position} ${row.apiKey ?? ""} ${outcomes.length + outcome}`;
+    const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
+    const known = counts.get(name) ?? {
+      ...{ start: inZone(start), end: inZone(end) },
+      ...row.apiKey !== null && { apiKey: row.apiKey },
+      ...{ outcome: outcomes[outcome] ?? "invalid", count: 0 },
+    };
+    counts.set(name, { ...known, count: known.count + count });
     if (counts.size > usageSumRowsMax) throw tooManySumsError();
   }
   const data = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([, count]) => count);
   return { from: inZone(range.from), to: inZone(range.to), window: range.unit, data };
 }
 
+/** Returns counts with the positions of their windows, some hours at a time: a window may be in several. */
+export async function* readOutcomes(
+  context: JobContext,
+  { organizationId, now, from, to, windows, ...filter }:
+    & JobScope
+    & Pick<UsageRange, "from" | "to" | "windows">
+    & OutcomeFilter
+    & { readonly isByKey?: boolean },
+): AsyncGenerator<OutcomeRow> {
+  const hours = hoursOf({ from, to, windows }, now);
+  for (let at = 0; at < hours.length; at += hoursPerReadMax) {
+    if (at > 0) await context.pause();
+    const some = { ...filter, hours: hours.slice(at, at + hoursPerReadMax) };
+    yield* await countOutcomes(context.database, organizationId, some);
+  }
+}
+
 /** Returns the hours of a range for which counts may be kept, with the positions of their windows. */
 function hoursOf(
-  { from, to, windows }: UsageRange,
+  { from, to, windows }: Pick<UsageRange, "from" | "to" | "windows">,
   now: number,
 ): (readonly [position: number, hour: number])[] {
   const first = Math.floor(Math.max(from, now - outcomesKeptMs) / rollupHourMs);

@@ -5,8 +5,10 @@ import type { Environment } from "../../../domain/environment.ts";
 import { listUsageKeys, listUsageNames, type UsageFilter } from "../../../db/meter/usage_sums.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
+import type { ChosenOutcome } from "../../../domain/meter/outcome.ts";
 import { usagePageChoicesMax } from "../../../domain/limits.ts";
 import type { JobContext, JobScope } from "../../reports/job_context.ts";
+import { addOutcomes, type ExplorerGroup } from "./outcome_report.ts";
 import { readUsageReport, type UsageReportQuery } from "./usage_report.ts";
 import { findSplit } from "./usage_split.ts";
 import type { UsageScope } from "./usage_sums.ts";
@@ -20,10 +22,13 @@ export interface UsagePageFilters {
   readonly environment?: Environment | null;
   /** Property values by name. */
   readonly properties?: Readonly<Record<string, string>>;
+  /** Of requests, in the tab of outcomes. */
+  readonly outcome?: ChosenOutcome | null;
 }
 
 export interface UsagePageQuery
-  extends Pick<UsageReportQuery, "period" | "unit" | "timezone" | "page" | "stack" | "groups"> {
+  extends Pick<UsageReportQuery, "period" | "unit" | "timezone" | "page" | "groups"> {
+  readonly stack: ExplorerGroup | null;
   readonly filters: UsagePageFilters;
   /** The metric to show if the filters have none; null: the one with the most records. */
   readonly usualMetric: string | null;
@@ -32,7 +37,7 @@ export interface UsagePageQuery
 export type UsagePageNumbers = Awaited<ReturnType<typeof readUsagePage>>;
 
 /** The filters in effect: without a key or property that the organization doesn't have. */
-type Selected = Omit<UsagePageFilters, "metric">;
+type Selected = Omit<UsagePageFilters, "metric" | "outcome">;
 
 /**
  * Reads a report with the choices of its filters.
@@ -42,8 +47,9 @@ type Selected = Omit<UsagePageFilters, "metric">;
 export async function readFilteredReport(
   context: JobContext,
   scope: UsageScope,
-  { organizationId, filters: requested, pickMetric, ...query }:
-    & Omit<UsageReportQuery, "filter" | "metric" | "pickMetric" | "isDetailed">
+  { organizationId, filters: requested, pickMetric, stack, ...query }:
+    & Omit<UsageReportQuery, "filter" | "metric" | "pickMetric" | "isDetailed" | "stack">
+    & Pick<UsagePageQuery, "stack">
     & {
       readonly organizationId: string | null;
       readonly filters: UsagePageFilters;
@@ -65,17 +71,28 @@ export async function readFilteredReport(
     // Values of all organizations together have no totals, and would be slow to add up for a page.
     properties: organizationId === null ? {} : await knownProperties(database, requested),
   };
-  const { metric, ...read } = await readUsageReport(context, {
+  const { metric, report, ...read } = await readUsageReport(context, {
     ...query,
     ...scope,
+    stack: stack === "outcome" ? null : stack,
     filter: toUsageFilter(selected),
     metric: wanted,
     isDetailed: true,
     ...pickMetric && { pickMetric: (metrics) => pickMetric(metrics, selected) },
   });
+  const hasOutcomes = productSlug === null && Object.keys(selected.properties).length === 0;
+  const { period } = query;
   return {
     ...read,
     metric,
+    report: report === null || period === null || organizationId === null || !hasOutcomes
+      ? report && { ...report, rejected: null }
+      : await addOutcomes(context, report, {
+        ...{ organizationId, now: scope.now, period, environment, mergeRotations: true },
+        apiKey: selected.apiKey === null ? undefined : [selected.apiKey],
+        isShown: stack === "outcome",
+        outcome: requested.outcome ?? null,
+      }),
     filters: { ...selected, metric },
     apiKeys: keys && withDistinctNames(keys),
   };

@@ -36,6 +36,7 @@ export function shownOn(html: string) {
     products: tableOf(/<table[^>]*aria-label="Product">.*?<\/table>/s),
     keys: tableOf(/<table[^>]*aria-label="API key">.*?<\/table>/s),
     organizations: tableOf(/<table[^>]*aria-label="Organization">.*?<\/table>/s),
+    outcomes: tableOf(/<table[^>]*aria-label="Outcome">.*?<\/table>/s),
     tabs: [
       .../<nav class="tabs" aria-label="Usage by">.*?<\/nav>/s.exec(html)?.[0].matchAll(/<a .*?<\/a>/gs) ??
         [],
