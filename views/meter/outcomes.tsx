@@ -98,8 +98,9 @@ function RejectionList({ rejections, frame, about }: Props & { about: (rejection
         <li>
           <div>
             <span class="name">{outcomeWords[rejection.outcome]}</span>
-            <span class="second">{about(rejection)}</span>
-            <code class="pick tiny">{rejection.requestId}</code>
+            <span class="second">
+              {about(rejection)} <code class="pick tiny">{rejection.requestId}</code>
+            </span>
           </div>
           <MomentTime at={rejection.time} now={frame.now} />
         </li>

@@ -25,6 +25,7 @@ import {
 import { addCatalogue } from "./catalogue.ts";
 import { addCollectors } from "./collectors.ts";
 import { addCustomers } from "./customers.ts";
+import { rejected } from "./rejections.ts";
 import { recordsOfHour, traffic } from "./usage.ts";
 import { fillDeliveries } from "./deliveries.ts";
 import { addWebhooks } from "./webhooks.ts";
@@ -90,6 +91,7 @@ export async function fillPortal(
   moveTo(test, now - 125_000);
   await holdRoom(scene);
   await reachLimits(scene);
+  await rejected("Production EU", { count: 12, isValid: true })(scene);
   await addWebhooks(scene);
   await fillDeliveries(scene);
   moveTo(test, now - 60_000);
@@ -182,6 +184,8 @@ const events: readonly (readonly [time: string, act: Act])[] = [
   ["2026-11-11T10:31:00", invitation("li@northwind.example", "MEMBER")],
   ["2026-11-12T10:00:00", addCollectors],
   ["2026-11-12T17:02:00", revokeOldKey],
+  ["2026-11-12T18:20:00", rejected("Old website", { count: 40, isValid: true })],
+  ["2026-11-14T03:05:00", rejected("Import job (nightly)", { count: 25 })],
   [
     "2026-11-16T09:14:00",
     key("Hackathon 2026 – temporary key for the geocoding team, do not use in production", {
