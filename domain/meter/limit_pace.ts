@@ -1,4 +1,4 @@
-// Estimates when a monthly limit will be reached at the current rate.
+// Estimates when a monthly limit will be reached at the current rate, and how long a quantity lasts.
 import type { LimitStanding } from "./usage_limit.ts";
 
 const hourMs = 3_600_000;
@@ -7,6 +7,14 @@ const dayMs = 24 * hourMs;
 const passedMinMs = 3 * dayMs;
 /** No time zone's month begins earlier before the month of UTC. */
 const aheadMaxMs = 14 * hourMs;
+
+/** The time by which usage is compared with quantities that people type. */
+export const weekMs = 7 * dayMs;
+
+/** Returns how long a quantity lasts at the rate of the last week, in milliseconds: Infinity if nothing was used. */
+export function lastsMs(quantity: number, usedInWeek: number): number {
+  return usedInWeek <= 0 ? Infinity : quantity / usedInWeek * weekMs;
+}
 
 /**
  * Estimates when a limit per month is reached at the average rate of the month so far. Returns

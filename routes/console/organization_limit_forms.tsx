@@ -6,6 +6,7 @@ import { typedDigits } from "../../domain/number_text.ts";
 import { effectiveLimits, type LimitsBelowUse, notSearched } from "../../domain/billing/lowered_limits.ts";
 import type { OperatedOrganization } from "../../domain/console/organization.ts";
 import { eachNumber, type Plan, planNumberNames } from "../../domain/billing/plan.ts";
+import { operatorAccess } from "../../services/access/mod.ts";
 import { readProductNames } from "../../services/meter/mod.ts";
 import {
   changeOrganization,
@@ -39,6 +40,7 @@ import {
   withExceptions,
 } from "../meter/limit_input.ts";
 import { mountFormPage, type Pages, paramOf, rowFields, withInput } from "../portal/noun_pages.ts";
+import { limitPace, typedPace } from "../meter/limit_pace.tsx";
 import { catalogueSlugs } from "../meter/limit_suggestions.ts";
 import { type ConsoleActor, consolePages } from "../portal/operator_page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
@@ -143,13 +145,19 @@ function limitPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
   const { services } = parts;
   mountFormPage(pages, {
     path: `${path}/limits/edit`,
-    async show(c, form) {
+    async show(c, form, actor) {
       const organization = await getOrganization(services, paramOf(c, "id"));
+      const access = await operatorAccess(services, actor, organization.id);
+      const words = await typedPace(c, parts, access);
+      if (words !== null) return words;
       const plan = await getPlan(services, organization.planId);
       const replaced = plan.limits.filter(({ id }) => id === queryOf(c, "limit"));
       const suggestions = await catalogueSlugs(parts);
       const filled = withInput(form, form.input ?? typed(organization, replaced, suggestions.catalogue));
-      return limitForm(filled, { organization, plan, ...suggestions });
+      const rows = limitInput(filled.input ?? {}, planLimitsMax);
+      const { catalogue } = suggestions;
+      const wordsOf = await limitPace(parts, access, { rows, catalogue, apiKey: undefined });
+      return limitForm(filled, { organization, plan, ...suggestions, pace: { href: form.action, wordsOf } });
     },
     async submit(c, actor, input) {
       const catalogue = await readProductNames(services);
@@ -220,7 +228,7 @@ const numberCharactersMax = 9;
 function limitForm(form: PageForm, { organization, plan, ...suggestions }: {
   organization: OperatedOrganization;
   plan: Plan;
-} & Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue">) {
+} & Pick<LimitFieldsProps, "productSlugs" | "metrics" | "catalogue" | "pace">) {
   const { field, fields, input = {} } = form;
   const timezone = field("timezone");
   return (

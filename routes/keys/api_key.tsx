@@ -21,6 +21,7 @@ import { expiryOf } from "../portal/expiry.ts";
 import type { Viewer } from "../portal/form.ts";
 import { accessErrors, accessOf, checkedKey, choiceOf, typedAccess, typedChoice } from "./key_form.ts";
 import { budgetRows, checkBudget } from "./key_budget.ts";
+import { typedPace } from "../meter/limit_pace.tsx";
 import { keyReport } from "./key_report.ts";
 import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
 import { type PortalParts, redirect } from "../portal/page.ts";
@@ -52,7 +53,11 @@ function mountBudget(pages: Pages<Viewer>, parts: PortalParts): void {
       requirePermission(access, "apiKeys.manageAll");
       const apiKey = await getApiKey(services, access, paramOf(c, "keyId"));
       if (apiKey.status !== "active") return redirect(c, apiKeyHref(frame.base, apiKey.id));
-      const rows = await budgetRows(parts, access, { input: form.input, fields, budget: apiKey.budget });
+      const typed = await typedPace(c, parts, access, apiKey.id);
+      if (typed !== null) return typed;
+      const { input, action } = form;
+      const pace = { apiKey: apiKey.id, href: action };
+      const rows = await budgetRows(parts, access, { input, fields, budget: apiKey.budget, pace });
       const whose = frame.viewed === null ? "your" : "the";
       return (
         <FormPage

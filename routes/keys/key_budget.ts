@@ -6,6 +6,7 @@ import { readDefaultBudget } from "../../services/keys/mod.ts";
 import { readProductNames, readUsage } from "../../services/meter/mod.ts";
 import type { LimitFieldsProps } from "../../views/components/limit_fields.tsx";
 import { checkLimits, limitInput, limitsOf, typedLimits } from "../meter/limit_input.ts";
+import { limitPace } from "../meter/limit_pace.tsx";
 import { inTime } from "../portal/in_time.ts";
 import type { PortalParts } from "../portal/page.ts";
 
@@ -21,18 +22,29 @@ const hasRows = (input: Input): boolean => input["limits[0].quantity"] !== undef
 export async function budgetRows(
   { services }: PortalParts,
   access: Access,
-  { input, fields, budget }: { input: Input | undefined; fields: Input; budget: readonly BudgetLimit[] },
+  { input, fields, budget, pace }: {
+    input: Input | undefined;
+    fields: Input;
+    budget: readonly BudgetLimit[];
+    /** The key, and the address of its form. */
+    pace?: { readonly apiKey: string; readonly href: string };
+  },
 ): Promise<LimitFieldsProps> {
   // The form does without suggestions if they are not available.
   const names = await inTime((signal) =>
     readUsage(services, access, { job: "readUsageNames", query: {}, signal })
   );
   const catalogue = await readProductNames(services);
+  const limits = input !== undefined && hasRows(input)
+    ? limitInput(input, budgetLimitsMax)
+    : typedLimits(budget, catalogue);
   return {
     ...names ?? { productSlugs: [], metrics: [] },
-    limits: input !== undefined && hasRows(input)
-      ? limitInput(input, budgetLimitsMax)
-      : typedLimits(budget, catalogue),
+    limits,
+    pace: pace && {
+      href: pace.href,
+      wordsOf: await limitPace({ services }, access, { rows: limits, catalogue, apiKey: pace.apiKey }),
+    },
     // The fields are named as in other forms with limits.
     fields: Object.fromEntries(
       Object.entries(fields).map(([name, error]) => [name.replace(/^budget/, "limits"), error]),

@@ -40,6 +40,7 @@ import { operatorRoutes } from "../api/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
+import { limitPace, typedPace } from "./limit_pace.tsx";
 import { checkLimits, limitRow, limitsOf, typedLimits } from "./limit_input.ts";
 import { mountFormPage, mountPage, paramOf } from "../portal/noun_pages.ts";
 import type { PortalParts } from "../portal/page.ts";
@@ -181,13 +182,15 @@ export function alertPages(app: App, parts: PortalParts): void {
 
   mountFormPage(pages, {
     path: `${path}/new`,
-    show(c, form, { access }) {
+    async show(c, form, { access }) {
       requirePermission(access, "alerts.manage");
+      const words = await typedPace(c, parts, access);
+      if (words !== null) return words;
       const [productSlug, metric, apiKeyId] = ["productSlug", "metric", "apiKey"].map((name) =>
         queryOf(c, name) ?? ""
       );
       const typed = { ...emptyInput, productSlug, metric, apiKeyId } as FormInput;
-      return alertForm(form, parts, { access, typed, title: "Add alert", submit: "Add alert" });
+      return await alertForm(form, parts, { access, typed, title: "Add alert", submit: "Add alert" });
     },
     async submit(_c, { access, frame }, input) {
       const alert = await typedAlert(parts, input);
@@ -200,6 +203,8 @@ export function alertPages(app: App, parts: PortalParts): void {
     path: `${path}/:alertId/edit`,
     async show(c, form, { access }) {
       const alert = await alertOf(c, access);
+      const words = await typedPace(c, parts, access);
+      if (words !== null) return words;
       const [row] = typedLimits([{ ...alert, mode: "soft" }], await readProductNames(services));
       const typed = { ...row, apiKeyId: alert.apiKey?.id ?? "" };
       return await alertForm(form, parts, { access, typed, title: "Edit alert", submit: "Save" });
@@ -273,9 +278,10 @@ async function typedAlert({ services }: PortalParts, input: FormInput) {
 /** Returns the form, which offers products and metrics in use, and the newest keys. */
 async function alertForm(
   form: PageForm,
-  { services }: PortalParts,
+  parts: PortalParts,
   { access, typed, ...words }: { access: Access; typed: FormInput; title: string; submit: string },
 ) {
+  const { services } = parts;
   const input = { ...emptyInput, ...typed, ...form.input, ...form.input && limitRow(form.input) };
   const { apiKeyId } = input;
   const [names, catalogue, { apiKeys, nextCursor }, chosen] = await Promise.all([
@@ -286,6 +292,10 @@ async function alertForm(
   ]);
   const offered = apiKeys.filter(({ id, status }) => status === "active" && id !== chosen?.id);
   const keys = [...chosen ? [chosen] : [], ...offered].map(({ id, name }) => ({ value: id, label: name }));
+  const pace = {
+    href: form.action,
+    wordsOf: await limitPace(parts, access, { rows: [input], catalogue, apiKey: apiKeyId || undefined }),
+  };
   const unknownKey = chosen === undefined ? "Key not found. Choose another one." : undefined;
   return (
     <FormPage
@@ -302,6 +312,7 @@ async function alertForm(
         modes={[]}
         canCountValues
         catalogue={catalogue}
+        pace={pace}
       />
       <SelectField
         label="API key"

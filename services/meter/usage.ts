@@ -58,7 +58,8 @@ type UsageJob =
   | "readUsagePage"
   | "readUsageTotals"
   | "sumOutcomes"
-  | "sumKeyUsage";
+  | "sumKeyUsage"
+  | "sumRecentUsage";
 
 /** Runs a job on the usage of an organization. @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `unavailable`. */
 export async function readUsage<Job extends UsageJob>(

@@ -5,6 +5,7 @@ import type { JobContext } from "./job_context.ts";
 import { readLastUsage, sumKeyUsage } from "../meter/jobs/key_usage.ts";
 import { closestValues, sumLimitCells, sumLimits } from "../meter/jobs/limit_sums.ts";
 import { sumOutcomes } from "../meter/jobs/request_outcomes.ts";
+import { sumRecentUsage } from "../meter/jobs/recent_usage.ts";
 import { findOtherRecords } from "../meter/jobs/other_records.ts";
 import { readOrganizationList } from "../console/jobs/organization_console_list.ts";
 import { organizationCsv, readOrganizationPage } from "../console/jobs/organization_list.ts";
@@ -47,6 +48,7 @@ const jobs = {
   readUsageRecordView,
   findOtherRecords,
   sumOutcomes,
+  sumRecentUsage,
   sumLimitCells,
   sumLimits,
   closestValues,

@@ -37,6 +37,14 @@ export interface LimitFieldsProps {
   readonly metrics: readonly string[];
   /** The names of products and metrics. */
   readonly catalogue: Catalogue;
+  readonly pace?: LimitPace | undefined;
+}
+
+/** What quantities mean, below their fields. */
+export interface LimitPace {
+  /** The address that says so while people type. */
+  readonly href: string;
+  readonly wordsOf: (limit: LimitInput) => string | null;
 }
 
 const slugCharactersMax = 64;
@@ -81,6 +89,7 @@ export function LimitFields(props: LimitFieldsProps) {
       modes={modes}
       canCountValues={canCountValues}
       catalogue={props.catalogue}
+      pace={props.pace}
     />
   );
   return (
@@ -152,7 +161,7 @@ function scopeChoices(catalogue: Catalogue): (Choice | ChoiceGroup)[] {
 
 /** `prefix`: begins the names of the fields, empty for none. `modes`: empty for limits without a choice. */
 export function LimitRow(
-  { label, prefix, limit, fields, path = "", modes, canCountValues = false, catalogue }: {
+  { label, prefix, limit, fields, path = "", modes, canCountValues = false, catalogue, pace }: {
     label: string;
     prefix: string;
     limit: LimitInput;
@@ -161,6 +170,7 @@ export function LimitRow(
     modes: readonly Choice[];
     canCountValues?: boolean;
     catalogue: Catalogue;
+    pace?: LimitPace | undefined;
   },
 ) {
   const nameOf = (part: string) => prefix === "" ? part : `${prefix}.${part}`;
@@ -195,6 +205,20 @@ export function LimitRow(
         choices={limitPeriods.map((per) => ({ value: per, label: perWords[per] }))}
       />
       {modes.length > 0 && <SelectField {...field("mode", "When exceeded")} choices={modes} />}
+      {pace && (
+        <p
+          class="hint pace"
+          aria-live="polite"
+          hx-get={pace.href}
+          hx-trigger='input from:"closest fieldset" delay:400ms, change from:"[name=apiKeyId]"'
+          hx-include="closest fieldset, [name=apiKeyId]"
+          hx-sync="this:replace"
+          hx-swap="innerHTML ignoreTitle:true"
+          hx-indicator="this"
+        >
+          {pace.wordsOf(limit) ?? ""}
+        </p>
+      )}
       <div class="row half unlisted">
         <TextField
           {...field("productSlug", "Product slug")}

@@ -7,7 +7,8 @@ import {
   type LimitScope,
   parseLimitsText,
 } from "../../domain/meter/usage_limit.ts";
-import { groupDigits } from "../../domain/number_text.ts";
+import { lastsMs } from "../../domain/meter/limit_pace.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { type Measure, measureNoun, quantityText, quantityWords } from "./quantity.ts";
 
 export const perWords: Readonly<Record<LimitPeriod, string>> = {
@@ -59,6 +60,27 @@ export function limitQuantity(
   catalogue: Catalogue,
 ): string {
   return metric === null ? groupDigits(quantity) : quantityWords(quantity, metricOf(catalogue, metric));
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const lastingMaxMs = 3_650 * dayMs;
+
+/** Says how long a quantity lasts: `33 days at the rate of the last 7 days, 455,000 per day`. */
+export function paceWords(quantity: number, usedInWeek: number, measure: Measure): string {
+  const lasts = lastsMs(quantity, usedInWeek);
+  if (lasts === Infinity) return "No usage in the last 7 days";
+  const perDay = usedInWeek / 7;
+  const rounded = Number(perDay.toPrecision(perDay < 100 ? 2 : 3));
+  const rate = `at the rate of the last 7 days, ${quantityWords(rounded, measure)} per day`;
+  return `${lastingWords(lasts)} ${rate}`;
+}
+
+function lastingWords(ms: number): string {
+  if (ms > lastingMaxMs) return "More than 10 years";
+  if (ms >= 2 * dayMs) return countOf(Math.floor(ms / dayMs), "day");
+  if (ms >= 2 * hourMs) return countOf(Math.floor(ms / hourMs), "hour");
+  return ms < 60_000 ? "Less than a minute" : countOf(Math.floor(ms / 60_000), "minute");
 }
 
 /** Rewords limits of the audit log for people, such as `6,000,000 requests of Map tiles per month (soft)`. */

@@ -70,7 +70,8 @@ export async function addOutcomes(
   const lines = reportLines(shown, before).map((line) => ({ ...line, name: line.id }));
   const table = { group: "outcome" as const, lines, all: lines.length, page: 1, pages: 1 };
   const rejected = all.filter(({ id }) => isRejection(id)).reduce((sum, { count }) => sum + count, 0);
-  const more = { tables: [...report.tables, table], rejected };
+  const hasTable = isShown || lines.length > 0;
+  const more = { tables: hasTable ? [...report.tables, table] : report.tables, rejected };
   if (!isShown) return { ...report, ...more };
   const totals = windows.map(() => 0n);
   for (const { position, micros } of shown) totals[position] = (totals[position] ?? 0n) + micros;

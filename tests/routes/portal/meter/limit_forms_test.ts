@@ -99,3 +99,53 @@ testApp(
     ]);
   },
 );
+
+testApp("a form of limits says how long a quantity lasts, also while it is typed", async (test) => {
+  const { ada, mara } = await newScene(test);
+  const [key, other] = [await createTestKey(test, ada), await createTestKey(test, ada, { name: "Other" })];
+  const eve = await test.signUp("Eve");
+  const record = (apiKey: string, json: Record<string, unknown>) =>
+    test.send("/api/v1/usage", { apiKey, json: { productSlug: "tiles", metric: "requests", ...json } });
+  await record(key.fullKey, { quantity: 700 });
+  await record(other.fullKey, { quantity: 700 });
+  await record(key.fullKey, { productSlug: "beta", quantity: 1_400 });
+  const typing = async (path: string, person: typeof ada, typed: Record<string, string>) => {
+    const headers = { "hx-request": "true" };
+    const response = await test.send(`${path}?${new URLSearchParams(typed)}`, {
+      cookie: person.cookie,
+      headers,
+    });
+    return [response.status, await response.text()];
+  };
+  const row = { scope: "tiles/requests", quantity: "1k", per: "month", by: "" };
+  const lasts = (days: number, perDay: number) =>
+    `${days} days at the rate of the last 7 days, ${perDay} per day`;
+  const path = "/portal/alerts/new";
+  assert.deepEqual(await typing(path, ada, row), [200, lasts(5, 200)]);
+  assert.deepEqual(await typing(path, ada, { ...row, scope: "/requests" }), [200, lasts(2, 400)]);
+  assert.deepEqual(await typing(path, ada, { ...row, apiKeyId: key.id }), [200, lasts(10, 100)]);
+  for (const none of [{ quantity: "1 TB" }, { quantity: "" }, { by: "user" }, { scope: "tiles/" }]) {
+    assert.deepEqual(await typing(path, ada, { ...row, ...none }), [200, ""], JSON.stringify(none));
+  }
+  // Of others' keys nothing is known.
+  const unused = "No usage in the last 7 days";
+  assert.deepEqual(await typing(path, eve, { ...row, apiKeyId: key.id }), [200, unused]);
+  const budget = Object.fromEntries(Object.entries(row).map(([part, value]) => [`limits[2].${part}`, value]));
+  assert.deepEqual(await typing(`/portal/api-keys/${other.id}/budget`, ada, budget), [200, lasts(10, 100)]);
+  const console = `/operator/organizations/${ada.organizationId}/limits/edit`;
+  assert.deepEqual(await typing(console, mara, budget), [200, lasts(5, 200)]);
+  test.advance(6 * 24 * 3_600_000);
+
+  // Without scripts, for what is stored and for what was rejected.
+  await assertRows(test, ada, [
+    [`POST ${path}`, row, 303],
+    [`POST ${path}`, { ...row, notifyAt: "x" }, 422, { shows: [lasts(5, 200)] }],
+    [`GET ${path}`, null, 200, { shows: [/<p class="hint pace"[^>]*><\/p>/] }],
+  ]);
+  const { alerts: [alert] } = await fetchJson(test, ada, "GET /api/portal/alerts");
+  await assertRows(test, ada, [[`GET /portal/alerts/${alert.id}/edit`, null, 200, {
+    shows: [lasts(5, 200)],
+  }]]);
+  test.advance(2 * 24 * 3_600_000);
+  assert.deepEqual(await typing(path, ada, row), [200, unused]);
+});
