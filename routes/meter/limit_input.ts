@@ -2,7 +2,12 @@
 import { AppError, validationError } from "../../domain/errors.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { parseTypedQuantity, quantityFault, typedQuantity } from "../../domain/meter/typed_quantity.ts";
-import { defaultNotifyAt, hasScopeOf, type NewLimit } from "../../domain/meter/usage_limit.ts";
+import {
+  defaultNotifyAt,
+  hasScopeOf,
+  type LimitStanding,
+  type NewLimit,
+} from "../../domain/meter/usage_limit.ts";
 import { type LimitInput, otherScope } from "../../views/components/limit_fields.tsx";
 
 /** Returns at most that many limits, without rows that set nothing. @param list The names of the fields begin with it. */
@@ -76,6 +81,19 @@ export async function checkLimits<T>(
       error.details.map(({ path, message }) => ({ path, message: faults.get(path) ?? message })),
     );
   }
+}
+
+/** Runs the check of a form with a quantity in the unit of a limit, which it gets as a number. */
+export async function checkQuantity<T>(
+  limits: readonly Pick<LimitStanding, "limitId" | "metric">[],
+  { input: { limitId, quantity = "" }, catalogue, run }: {
+    input: Readonly<Record<string, string>>;
+    catalogue: Catalogue;
+    run: (quantity: number) => T | Promise<T>;
+  },
+): Promise<T> {
+  const row = { quantity, metric: limits.find((limit) => limit.limitId === limitId)?.metric ?? "" };
+  return await checkLimits(() => run(quantityOf(row, catalogue)), { "": [row] }, catalogue);
 }
 
 /** The mode of a row that lifts a limit of the plan. */

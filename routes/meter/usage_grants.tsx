@@ -30,7 +30,7 @@ import { limitName } from "../../views/text/limit.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
-import { numberOf } from "./limit_input.ts";
+import { checkQuantity } from "./limit_input.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator_page.ts";
 import type { PortalParts } from "../portal/page.ts";
@@ -221,22 +221,22 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
       const access = await accessOf(c, actor);
       const limits = await readLimits(services, access, { signal: c.req.raw.signal });
       const catalogue = await readProductNames(services);
-      const choices = limits.map((limit) => ({
-        value: limit.limitId,
-        label: limitName(limit, catalogue),
-      }));
+      const choices = limits.map((one) => ({ value: one.limitId, label: limitName(one, catalogue) }));
       return grantForm(form, { access, choices });
     },
     async submit(c, actor, input) {
       const access = await accessOf(c, actor);
+      const limits = await readLimits(services, access, { signal: c.req.raw.signal });
+      const catalogue = await readProductNames(services);
       const values = valuesOf(input);
-      const grant = await checkTogether(
-        () => check(createSchema, values, "body"),
-        ...(["expiresAt", "until"] as const).map((path) => () =>
-          requireFutureEnd(services, check(createSchema.shape[path], values[path], "body") ?? null, path)
-        ),
-      );
-      await createGrant(services, access, grantOf(grant));
+      const run = (quantity: number) =>
+        checkTogether(
+          () => check(createSchema, { ...values, quantity }, "body"),
+          ...(["expiresAt", "until"] as const).map((path) => () =>
+            requireFutureEnd(services, check(createSchema.shape[path], values[path], "body") ?? null, path)
+          ),
+        );
+      await createGrant(services, access, grantOf(await checkQuantity(limits, { input, catalogue, run })));
       return `${organizationHref(paramOf(c, "id"))}/limits?done=granted`;
     },
   });
@@ -312,11 +312,10 @@ export function voidPage<Row extends Pick<UsageGrant, "productSlug" | "metric" |
 }
 
 function valuesOf(
-  { limitId = "", quantity = "", expiresAt, every, rollover, until, reason = "", formToken = "" }: FormInput,
+  { limitId = "", expiresAt, every, rollover, until, reason = "", formToken = "" }: FormInput,
 ) {
   return {
     limitId,
-    quantity: numberOf(quantity),
     expiresAt: expiresAt || null,
     every: every || null,
     // Of the choices, the first one is also that of grants that don't repeat.
@@ -359,10 +358,9 @@ function grantForm(
       <TextField
         label="Quantity"
         {...field("quantity")}
-        hint="In the unit of the limit's metric, such as bytes or seconds."
-        inputmode="decimal"
+        placeholder="For example: 5 TB, 15M or 2 h"
         required
-        maxlength={20}
+        maxlength={40}
         autofocus
       />
       <TextField

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp } from "../../../support/app/app.ts";
 import { assertRows, fetchJson } from "../../../support/app/rows.ts";
+import { addLimit } from "../../../support/meter/limits.ts";
 import { newOperator } from "../../../support/operators/console.ts";
 import { senderOf } from "../../../support/operators/operator_api.ts";
 import { openPage } from "../../../support/portal/pages.ts";
@@ -148,4 +149,23 @@ testApp("a form of limits says how long a quantity lasts, also while it is typed
   }]]);
   test.advance(2 * 24 * 3_600_000);
   assert.deepEqual(await typing(path, ada, row), [200, unused]);
+});
+
+testApp("a grant takes a quantity with a unit of its limit's metric", async (test) => {
+  const { ada, mara } = await newScene(test);
+  const limit = await addLimit(test, {}, {
+    ...{ productSlug: "tiles", metric: "bytes" },
+    ...{ per: "month", quantity: 1e12, mode: "hard" },
+  });
+  const path = `/operator/organizations/${ada.organizationId}/grants/new`;
+  const grant = { limitId: limit.id, quantity: "1.5 TB", reason: "Invoice 7.", formToken: "once" };
+  await assertRows(test, mara, [
+    [`POST ${path}`, { ...grant, quantity: "5 apples" }, 422, {
+      shows: ['value="5 apples"', /Units are KB, MB, GB, TB and PB/],
+    }],
+    [`POST ${path}`, { ...grant, quantity: "0 TB" }, 422, { shows: [/must be more than 0/] }],
+    [`POST ${path}`, grant, 303],
+  ]);
+  const { grants } = await fetchJson(test, ada, "GET /api/portal/grants");
+  assert.deepEqual(grants.map(({ quantity }: { quantity: number }) => quantity), [1.5e12]);
 });
