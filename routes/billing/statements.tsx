@@ -93,7 +93,7 @@ export function statementPages(app: App, parts: PortalParts): void {
       const period = form.input?.["period"] ?? next.period;
       const { currency, billingTimezone: timezone } = config;
       const list = { id: openStatement, sort: currency === null ? "quantity" : "amount" } as const;
-      const preview = isFirst ? null : await inTime(
+      const preview = await inTime(
         (signal) => listStatementOrganizations(services, actor, { ...list, limit: comparedMax, signal }),
         statementWaitMs,
       );
@@ -185,7 +185,7 @@ function closeForm(
           { label: "To", value: moment(next.end) },
         ]),
         { label: "Time zone", value: timezone },
-        ...preview === null ? [] : previewFacts(preview),
+        ...preview === null ? [] : previewFacts(preview, isFirst ? ` in ${month}` : ""),
         { label: "Preview", value: <a href={statementHref(openStatement)}>{`Lines of ${month}`}</a> },
       ]}
       hidden={isFirst ? undefined : { period: next.period }}
@@ -205,13 +205,14 @@ function closeForm(
   );
 }
 
-function previewFacts({ statement: { currency }, counts, amount }: Preview): Fact[] {
+/** @param suffix Names the month, if another one can be chosen. */
+function previewFacts({ statement: { currency }, counts, amount }: Preview, suffix: string): Fact[] {
   return [
-    { label: "Organizations", value: groupDigits(counts.all) },
+    { label: `Organizations${suffix}`, value: groupDigits(counts.all) },
     ...currency === null || amount === null
       ? []
-      : [{ label: "Estimated", value: <Amount value={amount} currency={currency} /> }],
-    { label: "With adjustments", value: groupDigits(counts.adjusted) },
+      : [{ label: `Estimated${suffix}`, value: <Amount value={amount} currency={currency} /> }],
+    { label: `With adjustments${suffix}`, value: groupDigits(counts.adjusted) },
   ];
 }
 
