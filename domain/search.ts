@@ -100,6 +100,11 @@ export function keyPrefixIn(text: string): string | null {
   return keyPrefix.exec(text)?.[1] ?? null;
 }
 
+/** Returns a text without a question about rejections before a name, such as `429` in `429 Production`. */
+export function withoutQuestion(text: string): string {
+  return text.replace(/^(?:(?:429|403|why|rejected|rejections?)\s+)+(?=\S)/i, "");
+}
+
 /** True if each word of a text begins a word of a label, in upper or lower case. */
 export function isFoundIn(label: string, text: string): boolean {
   const words = ` ${label.toLowerCase()}`;

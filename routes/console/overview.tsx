@@ -162,20 +162,22 @@ function overviewPage(props: Overview) {
         hx-push-url="false"
         {...refresh("#live", everySeconds)}
       >
-        <MetricChart
-          strip={usage && usage.strip.metrics.length > 0 ? usage.strip : null}
-          chart={usage?.chart ?? null}
-          aside={<a class="small" href={`${frame.base}/usage`}>View usage</a>}
-        >
-          <EmptyState
-            title="No usage this month"
-            text={numbers === null ? unavailable : "Usage appears here as soon as it is recorded."}
+        <div class={numbers === null ? "columns even" : "columns aside"}>
+          <MetricChart
+            strip={usage && usage.strip.metrics.length > 0 ? usage.strip : null}
+            chart={usage?.chart ?? null}
+            aside={<a class="small" href={`${frame.base}/usage`}>View usage</a>}
           >
-            <ButtonLink href={`${frame.base}/usage?range=90d`}>Show 90 days</ButtonLink>
-          </EmptyState>
-        </MetricChart>
-        <div class="columns even">
+            <EmptyState
+              title="No usage this month"
+              text={numbers === null ? unavailable : "Usage appears here as soon as it is recorded."}
+            >
+              <ButtonLink href={`${frame.base}/usage?range=90d`}>Show 90 days</ButtonLink>
+            </EmptyState>
+          </MetricChart>
           {numbers === null ? null : <Attention {...numbers} {...props} now={frame.now} base={frame.base} />}
+        </div>
+        <div class="columns even">
           {hasLimits && (
             <Card title="Limits" aside={<PlanLink name={props.plan} frame={frame} />}>
               {limits === null ? <p class="muted small">{unavailable}</p> : (
@@ -190,8 +192,6 @@ function overviewPage(props: Overview) {
               )}
             </Card>
           )}
-        </div>
-        <div class="columns even">
           {usage && usage.keys.lines.length > 0 && (
             <Card title="Busiest keys" aside={<span class="muted small">vs {usage.strip.period}</span>} flush>
               <Breakdown {...usage.keys} lines={usage.keys.lines.slice(0, keysMax)} />

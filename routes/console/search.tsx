@@ -5,7 +5,14 @@ import { searchCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { webhookName } from "../../domain/outbox/webhook.ts";
 import { presentation } from "../../domain/presentation.ts";
-import { type Found, foundOfKindMax, isFoundIn, nothingFound, searchTextOf } from "../../domain/search.ts";
+import {
+  type Found,
+  foundOfKindMax,
+  isFoundIn,
+  nothingFound,
+  searchTextOf,
+  withoutQuestion,
+} from "../../domain/search.ts";
 import { activeAccess } from "../../services/access/mod.ts";
 import { listStatements } from "../../services/billing/mod.ts";
 import { searchAsMember, searchAsOperator } from "../../services/console/mod.ts";
@@ -13,7 +20,7 @@ import { SubmitButton } from "../../views/components/button.tsx";
 import { Form } from "../../views/components/form.tsx";
 import { Icon, type IconName } from "../../views/components/icon.tsx";
 import { apiKeyHref } from "../../views/components/key_name.tsx";
-import { organizationHref, userHref } from "../../views/components/links.ts";
+import { organizationHref, rejectionsQuery, userHref } from "../../views/components/links.ts";
 import { consoleLinks, consoleSearch } from "../../views/components/operator_side.tsx";
 import { listHref } from "../../views/components/list_filters.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
@@ -66,7 +73,7 @@ async function showResults(
   // The address of the page must not have the rest of a key.
   if (text !== typed) return redirect(c, `${c.req.path}?q=${encodeURIComponent(text)}`);
   const [found, months, guides] = text === "" ? [nothingFound, [], []] : await Promise.all([
-    inTime((signal) => find({ text, signal })),
+    inTime((signal) => find({ text: withoutQuestion(text), signal })),
     findMonths(parts, frame, text),
     findGuides(text),
   ]);
@@ -247,7 +254,11 @@ function organizationResult({ id, name, externalId, suspended }: Found["organiza
     icon: "building",
     name,
     second: seconds(externalId, suspended && "Suspended"),
-    acts: [{ href: `${href}/usage`, label: "Usage" }, { href: `${href}/api-keys`, label: "Keys" }],
+    acts: [
+      { href: `${href}/usage`, label: "Usage" },
+      { href: `${href}/api-keys`, label: "Keys" },
+      { href: `/operator/usage${rejectionsQuery}&organizationId=${id}`, label: "Rejections" },
+    ],
   };
 }
 
@@ -264,9 +275,12 @@ function keyResult(frame: PortalFrame, key: Found["apiKeys"][number]): Result {
       frame.isConsole && organizationName,
       ended && "Inactive",
     ),
-    acts: ended ? [] : [
-      { href: apiKeyHref(base, id, "rotate"), label: "Rotate" },
-      { href: apiKeyHref(base, id, "revoke"), label: "Revoke" },
+    acts: [
+      { href: apiKeyHref(base, id) + rejectionsQuery, label: "Rejections" },
+      ...ended ? [] : [
+        { href: apiKeyHref(base, id, "rotate"), label: "Rotate" },
+        { href: apiKeyHref(base, id, "revoke"), label: "Revoke" },
+      ],
     ],
   };
 }

@@ -58,3 +58,6 @@ export function recordHref(base: string, id: string, action?: "void"): string {
   const href = `${base}/usage/records/${encodeURIComponent(id)}`;
   return action === undefined ? href : `${href}/${action}`;
 }
+
+/** The tab of outcomes of a page of usage, with what was rejected. */
+export const rejectionsQuery = "?stack=outcome&outcome=rejected";

@@ -69,6 +69,12 @@ export const consoleLinks: SearchLinks = {
   pages: [
     ...places,
     { href: "/operator/resources", label: "Resources", icon: "box" },
+    {
+      href: `${organizationsHref}?limits=rejected`,
+      label: "Organizations with rejected requests",
+      icon: "building",
+      also: "429 403 why rejections outcomes errors denied",
+    },
     { href: "/operator/webhooks/failing", label: "Customers’ failing webhooks", icon: "webhook" },
     portal,
     ...accountLinks,

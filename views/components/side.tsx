@@ -2,7 +2,7 @@
 import { hasPermission, type Permission } from "../../domain/access/permissions.ts";
 import type { Membership, Session } from "../../domain/access/session.ts";
 import type { Assets } from "../assets.ts";
-import { organizationHref } from "./links.ts";
+import { organizationHref, rejectionsQuery } from "./links.ts";
 import type { OperatorPlace } from "./operator_side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
@@ -82,6 +82,12 @@ const documentation: PlaceLink = {
 const subPages = [
   { href: "/portal/alerts", label: "Alerts", icon: "gauge", also: "limits notifications budgets" },
   { href: "/portal/usage/records", label: "Usage records", icon: "list", also: "events" },
+  {
+    href: `/portal/usage${rejectionsQuery}`,
+    label: "Rejected requests",
+    icon: "usage",
+    also: "429 403 why rejections outcomes errors denied",
+  },
   { href: "/portal/account/passkeys", label: "Passkeys", icon: "key" },
   {
     href: "/portal/account/two-step",

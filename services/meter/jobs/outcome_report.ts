@@ -19,8 +19,8 @@ type ExplorerTable = Omit<Report["tables"][number], "group"> & { readonly group:
 type ExplorerReport = Omit<Report, "stacked" | "tables"> & {
   readonly stacked: ExplorerGroup;
   readonly tables: readonly ExplorerTable[];
-  /** Null if requests can't be counted for these filters. */
-  readonly rejected: number | null;
+  /** Undefined if requests aren't counted, such as for a product. */
+  readonly rejected?: number;
 };
 
 /** The numbers of an explorer. */

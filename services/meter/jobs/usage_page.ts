@@ -86,7 +86,7 @@ export async function readFilteredReport(
     ...read,
     metric,
     report: report === null || period === null || organizationId === null || !hasOutcomes
-      ? report && { ...report, rejected: null }
+      ? report
       : await addOutcomes(context, report, {
         ...{ organizationId, now: scope.now, period, environment, mergeRotations: true },
         apiKey: selected.apiKey === null ? undefined : [selected.apiKey],

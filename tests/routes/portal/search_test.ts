@@ -6,6 +6,8 @@ import { joinedPerson } from "../../support/people/people.ts";
 import { sql } from "../../../db/engine/database.ts";
 import { addEndpoint, addEvents } from "../../support/webhooks/endpoints.ts";
 import { openPage } from "../../support/portal/pages.ts";
+import { usagePage } from "../../support/portal/usage_page.ts";
+import { recordWith } from "../../support/meter/usage.ts";
 
 /** Returns the names of results by the title of their group. */
 async function found(test: TestApp, person: TestPerson, text: string, path = "/operator/search") {
@@ -192,6 +194,39 @@ testApp("what is found can be acted on, and pages have the words that people use
   assert.deepEqual(await pages("rotate"), ["API keys"]);
   assert.deepEqual(await pages("alert"), ["Alerts"]);
   assert.deepEqual(await pages("limit"), ["Billing", "Alerts"]);
+  for (const text of ["429", "rejected", "why"]) {
+    assert.deepEqual(await pages(text), ["Rejected requests"], text);
+  }
   const guides = (await found(test, ada, "webhook", "/portal/search"))["Documentation"] ?? [];
   assert.ok(guides.some((title) => /webhook/i.test(title ?? "")));
+});
+
+testApp("a search for 429 leads to what was rejected of a key or an organization", async (test) => {
+  const ada = await test.signUp("Ada");
+  const mara = await newOperator(test, "Mara");
+  const { id, fullKey } = await createTestKey(test, ada, { name: "Production" });
+  await recordWith(test, fullKey, { quantity: 1 });
+  await recordWith(test, fullKey, { quantity: -1 });
+  await test.services.requestOutcomes.flush();
+  const rejections = "stack=outcome&amp;outcome=rejected";
+  const follow = async (person: TestPerson, path: string, href: string) => {
+    const { html } = await openPage(test, path, { person });
+    assert.ok(html.includes(`href="${href}"`), path);
+    const shown = await usagePage(test, person, href.replaceAll("&amp;", "&"));
+    assert.deepEqual(shown.outcomes.map(([name, count]) => [name, count]), [["Invalid request", "1"]], href);
+  };
+  await follow(ada, "/portal/search?q=429", `/portal/usage?${rejections}`);
+  const { organizationId } = ada;
+  const ofKey = `api-keys/${id}?${rejections}`;
+  for (const text of ["429 Production", "why Production", "Production"]) {
+    await follow(ada, `/portal/search?q=${encodeURIComponent(text)}`, `/portal/${ofKey}`);
+  }
+  await follow(mara, `/operator/search?q=${id}`, `/operator/organizations/${organizationId}/${ofKey}`);
+  await follow(
+    mara,
+    "/operator/search?q=rejected+ada",
+    `/operator/usage?${rejections}&amp;organizationId=${organizationId}`,
+  );
+  const { Pages: pages } = await found(test, mara, "429");
+  assert.deepEqual(pages, ["Organizations with rejected requests"]);
 });
