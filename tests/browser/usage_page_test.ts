@@ -160,8 +160,9 @@ browserTest(
     for (
       const [{ cookie }, path, isAlone = true] of [
         [owner, "/portal/usage"],
+        [owner, "/portal/usage?stack=key"],
         [operator, `/operator/organizations/${organizationId}/usage`, false],
-        [operator, "/operator/usage?stack=product"],
+        [operator, "/operator/usage"],
       ] as const
     ) {
       const page = await open(undefined, { ...look, cookie });
@@ -178,6 +179,11 @@ browserTest(
       await page.getByRole("link", { name: "Show as table" }).click();
       await page.locator("details.numbers[open] tbody tr").first().waitFor();
     }
+    // One click from usage to what was rejected.
+    const usage = await open("/portal/usage", { ...look, cookie: owner.cookie });
+    await usage.getByRole("link", { name: / rejected requests$/ }).click();
+    await usage.getByRole("heading", { name: "Last rejected requests" }).waitFor();
+    assert.deepEqual(await problemsOnScreens(usage), []);
     const page = await open("/portal/usage?productSlug=tiles&stack=properties.region", {
       ...look,
       cookie: owner.cookie,
@@ -194,3 +200,18 @@ browserTest(
     assert.equal(queryOf(page)["properties.region"], "(none)");
   },
 );
+
+browserTest("a quantity says how long it lasts while it is typed", async ({ open, origin }) => {
+  const { cookie } = await recorded(origin);
+  const page = await open("/portal/alerts/new", { cookie });
+  await page.locator("#scope").selectOption("other");
+  await page.locator("#metric").fill("bytes");
+  await page.locator("#quantity").pressSequentially("2,048");
+  await page.getByText("7 days at the rate of the last 7 days").waitFor();
+  assert.equal(await page.locator("#quantity:focus").inputValue(), "2,048");
+  await page.locator("#quantity").fill("lots");
+  await page.locator(".pace:empty").waitFor({ state: "attached" });
+  await page.locator("#quantity").fill("4,096");
+  await page.getByText("14 days at the rate of the last 7 days").waitFor();
+  assert.deepEqual(await problemsOnScreens(page), []);
+});

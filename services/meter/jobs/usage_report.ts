@@ -18,7 +18,7 @@ import { isOfAll, readUsageSums, type UsageQuery, type UsageScope, type UsageSum
 /** Keys or organizations with a series of their own. */
 const groupSeriesMax = 5;
 /** Lines of a page of a table: pages stay short. */
-const linesMax = 10;
+const linesMax = 8;
 const noPartsText = "This metric can't be filtered by properties. Remove the filter.";
 
 type PropertyGroup = `properties.${string}`;
