@@ -47,14 +47,14 @@ testApp("has pages of keys, if there are many", async (test) => {
   for (let n = 0; n < 13; n++) keys.push(await createTestKey(test, person, { name: `Key ${n}` }));
   for (const [n, { fullKey }] of keys.entries()) await recordOne(test, fullKey, { quantity: 100 - n });
   const first = await usagePage(test, person, { stack: "key" });
-  assert.equal(first.keys.length, 10);
+  assert.equal(first.keys.length, 8);
   const second = await usagePage(test, person, hrefOf(first.html, "Next"));
-  assert.deepEqual(second.keys.map(([name]) => name), ["Key 10", "Key 11", "Key 12"]);
+  assert.deepEqual(second.keys.map(([name]) => name), ["Key 8", "Key 9", "Key 10", "Key 11", "Key 12"]);
   // Five have a series of their own.
   assert.deepEqual(second.numbers.at(-1)?.length, 8);
   assert.match(second.html, /8 others/);
   const back = await usagePage(test, person, hrefOf(second.html, "Previous"));
-  assert.equal(back.keys.length, 10);
+  assert.equal(back.keys.length, 8);
 });
 
 testApp("a rotated key is one line, under its current name, and one choice of the filter", async (test) => {
