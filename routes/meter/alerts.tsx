@@ -3,8 +3,6 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { pageItemsDefault } from "../../domain/limits.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { Alert } from "../../domain/meter/usage_limit.ts";
-import { groupDigits } from "../../domain/number_text.ts";
-import type { LimitMailReach } from "../../domain/outbox/limit_mail_reach.ts";
 import { alertsOfOrganizationMax } from "../../domain/outbox/webhook_limits.ts";
 import {
   type Access,
@@ -32,6 +30,7 @@ import { emptyLimit, LimitRow, ScopeSuggestions } from "../../views/components/l
 import { ListPage } from "../../views/components/list_page.tsx";
 import { Name } from "../../views/components/table.tsx";
 import { Used } from "../../views/components/used.tsx";
+import { recipientsText } from "../../views/meter/alerts.tsx";
 import { limitName, limitQuantity, notifyText } from "../../views/text/limit.ts";
 import { missedText } from "../../views/text/limit_mails.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
@@ -184,13 +183,11 @@ export function alertPages(app: App, parts: PortalParts): void {
     path: `${path}/new`,
     async show(c, form, { access }) {
       requirePermission(access, "alerts.manage");
-      const words = await typedPace(c, parts, access);
-      if (words !== null) return words;
       const [productSlug, metric, apiKeyId] = ["productSlug", "metric", "apiKey"].map((name) =>
         queryOf(c, name) ?? ""
       );
       const typed = { ...emptyInput, productSlug, metric, apiKeyId } as FormInput;
-      return await alertForm(form, parts, { access, typed, title: "Add alert", submit: "Add alert" });
+      return await alertForm(form, parts, { c, access, typed, title: "Add alert", submit: "Add alert" });
     },
     async submit(_c, { access, frame }, input) {
       const alert = await typedAlert(parts, input);
@@ -203,11 +200,9 @@ export function alertPages(app: App, parts: PortalParts): void {
     path: `${path}/:alertId/edit`,
     async show(c, form, { access }) {
       const alert = await alertOf(c, access);
-      const words = await typedPace(c, parts, access);
-      if (words !== null) return words;
       const [row] = typedLimits([{ ...alert, mode: "soft" }], await readProductNames(services));
       const typed = { ...row, apiKeyId: alert.apiKey?.id ?? "" };
-      return await alertForm(form, parts, { access, typed, title: "Edit alert", submit: "Save" });
+      return await alertForm(form, parts, { c, access, typed, title: "Edit alert", submit: "Save" });
     },
     async submit(c, { access, frame }, input) {
       const alert = await typedAlert(parts, input);
@@ -279,8 +274,16 @@ async function typedAlert({ services }: PortalParts, input: FormInput) {
 async function alertForm(
   form: PageForm,
   parts: PortalParts,
-  { access, typed, ...words }: { access: Access; typed: FormInput; title: string; submit: string },
+  { c, access, typed, ...words }: {
+    c: AppContext;
+    access: Access;
+    typed: FormInput;
+    title: string;
+    submit: string;
+  },
 ) {
+  const pace = await typedPace(c, parts, access);
+  if (pace !== null) return pace;
   const { services } = parts;
   const input = { ...emptyInput, ...typed, ...form.input, ...form.input && limitRow(form.input) };
   const { apiKeyId } = input;
@@ -292,10 +295,8 @@ async function alertForm(
   ]);
   const offered = apiKeys.filter(({ id, status }) => status === "active" && id !== chosen?.id);
   const keys = [...chosen ? [chosen] : [], ...offered].map(({ id, name }) => ({ value: id, label: name }));
-  const pace = {
-    href: form.action,
-    wordsOf: await limitPace(parts, access, { rows: [input], catalogue, apiKey: apiKeyId || undefined }),
-  };
+  const ofKey = { rows: [input], catalogue, apiKey: apiKeyId || undefined };
+  const wordsOf = await limitPace(parts, access, ofKey);
   const unknownKey = chosen === undefined ? "Key not found. Choose another one." : undefined;
   return (
     <FormPage
@@ -312,7 +313,7 @@ async function alertForm(
         modes={[]}
         canCountValues
         catalogue={catalogue}
-        pace={pace}
+        pace={{ href: form.action, wordsOf }}
       />
       <SelectField
         label="API key"
@@ -375,12 +376,7 @@ function alertList({ frame, alerts, mailReach, catalogue, canChange, seesWebhook
   );
 }
 
-interface AlertProps {
-  readonly alert: Alert;
-  readonly catalogue: Catalogue;
-}
-
-function AlertName({ alert, catalogue }: AlertProps) {
+function AlertName({ alert, catalogue }: { alert: Alert; catalogue: Catalogue }) {
   return (
     <>
       <Name text={limitName(alert, catalogue)} />
@@ -393,14 +389,9 @@ function AlertName({ alert, catalogue }: AlertProps) {
   );
 }
 
-function AlertUse({ alert: { used, quantity, metric }, catalogue }: AlertProps) {
+function AlertUse({ alert, catalogue }: { alert: Alert; catalogue: Catalogue }) {
+  const { used, quantity, metric } = alert;
   if (used === null) return <span>{`Of ${limitQuantity({ quantity, metric }, catalogue)}`}</span>;
   const measure = metric === null ? undefined : metricOf(catalogue, metric);
   return <Used used={used} allowed={quantity} measure={measure} />;
-}
-
-function recipientsText({ recipients }: LimitMailReach): string {
-  return recipients === 1
-    ? "One owner or admin gets emails about alerts and limits."
-    : `${groupDigits(recipients)} owners and admins get emails about alerts and limits.`;
 }

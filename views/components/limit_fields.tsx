@@ -40,7 +40,7 @@ export interface LimitFieldsProps {
   readonly pace?: LimitPace | undefined;
 }
 
-/** What quantities mean, below their fields. */
+/** Says below quantities how long they last. */
 export interface LimitPace {
   /** The address that says so while people type. */
   readonly href: string;
@@ -205,20 +205,7 @@ export function LimitRow(
         choices={limitPeriods.map((per) => ({ value: per, label: perWords[per] }))}
       />
       {modes.length > 0 && <SelectField {...field("mode", "When exceeded")} choices={modes} />}
-      {pace && (
-        <p
-          class="hint pace"
-          aria-live="polite"
-          hx-get={pace.href}
-          hx-trigger='input from:"closest fieldset" delay:400ms, change from:"[name=apiKeyId]"'
-          hx-include="closest fieldset, [name=apiKeyId]"
-          hx-sync="this:replace"
-          hx-swap="innerHTML ignoreTitle:true"
-          hx-indicator="this"
-        >
-          {pace.wordsOf(limit) ?? ""}
-        </p>
-      )}
+      {pace && <Pace {...pace} limit={limit} />}
       <div class="row half unlisted">
         <TextField
           {...field("productSlug", "Product slug")}
@@ -244,5 +231,22 @@ export function LimitRow(
         </div>
       </details>
     </fieldset>
+  );
+}
+
+function Pace({ href, wordsOf, limit }: LimitPace & { limit: LimitInput }) {
+  return (
+    <p
+      class="hint pace"
+      aria-live="polite"
+      hx-get={href}
+      hx-trigger='input from:"closest fieldset" delay:400ms, change from:"[name=apiKeyId]"'
+      hx-include="closest fieldset, [name=apiKeyId]"
+      hx-sync="this:replace"
+      hx-swap="innerHTML ignoreTitle:true"
+      hx-indicator="this"
+    >
+      {wordsOf(limit) ?? ""}
+    </p>
   );
 }
