@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
 import { cookieOf, type SendOptions, startTestApp, type TestApp, testPassword } from "../support/app/app.ts";
 import { type FilledPortal, fillPortal } from "../support/filled/portal.ts";
+import { requiredSingleSignOn } from "../support/filled/required_sign_in.ts";
 import { recordOne, unlimited, voidOne } from "../support/meter/usage.ts";
 import { type Discovery, startDiscovery } from "../support/network/discovery.ts";
 import { makeOperator, newOperatorToken } from "../support/operators/operators.ts";
@@ -223,45 +224,6 @@ async function fillMore(
   const disabled = await newPerson(test, null);
   await send(`${operators}/users/${disabled.userId}`, { apiKey, method: "PATCH", json: { disabled: true } });
   await test.mails();
-}
-
-/** The pages that are linked only while an organization requires single sign-on. */
-async function requiredSingleSignOn(
-  test: TestApp,
-  { owner, operator, organizationId }: FilledPortal,
-): Promise<CrawledPage[]> {
-  const require = (enforced: number) =>
-    run(
-      test,
-      `UPDATE identity_providers SET enforced = ${enforced} WHERE organization_id = ?`,
-      organizationId,
-    );
-  const links: [viewer: string, cookie: string, from: string, to: string][] = [
-    [
-      "owner",
-      owner.cookie,
-      "/portal/organization/single-sign-on",
-      "/portal/organization/single-sign-on/stop",
-    ],
-    [
-      "operator",
-      operator.cookie,
-      `/operator/organizations/${organizationId}`,
-      `/operator/organizations/${organizationId}/single-sign-on`,
-    ],
-  ];
-  await require(1);
-  const found = await Promise.all(
-    links.flatMap(([viewer, cookie, from, to]) =>
-      [from, to].map((path) => open(test, path, { viewer, cookie }))
-    ),
-  );
-  await require(0);
-  const pages = found.map((page) => page as CrawledPage);
-  for (const [index, [, , , to]] of links.entries()) {
-    assert.ok(pages[2 * index]?.html.includes(`href="${to}"`), to);
-  }
-  return pages;
 }
 
 /** Returns everyone who looks at the portal. */

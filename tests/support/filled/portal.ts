@@ -4,7 +4,6 @@
 //
 // Then serves it on the loopback address, and prints the cookies of an owner, a member, an operator and someone new,
 // the owner's authenticator secret, and the keys.
-import { addClient, addResource } from "../oauth/scene.ts";
 import { startTestApp, type TestApp, type TestPerson } from "../app/app.ts";
 import {
   as,
@@ -26,13 +25,11 @@ import { addCatalogue } from "./catalogue.ts";
 import { addCollectors } from "./collectors.ts";
 import { addCustomers } from "./customers.ts";
 import { rejected } from "./rejections.ts";
+import { addApplications, addSingleSignOn } from "./sign_in.ts";
 import { recordsOfHour, traffic } from "./usage.ts";
 import { fillDeliveries } from "./deliveries.ts";
 import { addWebhooks } from "./webhooks.ts";
-import { sql } from "../../../db/engine/database.ts";
-import { companySlug } from "../../../domain/people/company_sign_in.ts";
 import type { Role } from "../../../domain/access/session.ts";
-import { addProvider } from "../identity_providers/providers.ts";
 import { newOperatorToken } from "../operators/operators.ts";
 import { type Random, seededRandom } from "../runner/random.ts";
 import { turnOnTwoStep } from "../people/second_step.ts";
@@ -107,27 +104,6 @@ export async function fillPortal(
     operator: await operator(scene),
     newcomer: await signUp(scene, "Emmy Noether", { email: "emmy@example.com" }),
   };
-}
-
-/** The company's own provider, with a domain that is verified and one that isn't. */
-async function addSingleSignOn({ test, organizationId }: Scene): Promise<void> {
-  const okta = { url: "https://northwind.okta.com", clientId: "0oa1b2c3d4", clientSecret: "secret" };
-  const company = { organizationId, domains: ["northwind.example"] };
-  await addProvider(test, okta, { slug: companySlug(organizationId), name: "Northwind Maps", company });
-  await test.opened.database.write([
-    sql`INSERT INTO organization_domains (organization_id, domain, token, created_at)
-      VALUES (${organizationId}, 'karten.northwind.example', 'gatehouse-domain=4Xw', ${test.now()})`,
-  ]);
-}
-
-/** Applications that sign people in, and an MCP server that is the default resource of one. */
-async function addApplications({ test }: Scene): Promise<void> {
-  const defaultResource = await addResource(test, {
-    uri: "https://mcp.northwind.example/mcp",
-    format: "jwt",
-  });
-  await addClient(test, { redirectUris: ["https://grafana.northwind.example/login/generic_oauth"] });
-  await addClient(test, { name: "Map assistant", isPublic: true, defaultResource });
 }
 
 /** Work that isn't finished yet. */
