@@ -166,7 +166,7 @@ const groupNouns = {
   organization: ["organization", "sso"],
   products: ["product", "mapping", "subject"],
   plans: ["plan"],
-  operators: ["operator", "operator_token", "identity_provider", "client", "resource"],
+  operators: ["operator", "operator_token", "identity_provider", "client", "resource", "signing_keys"],
   statements: ["statement"],
   webhooks: ["webhook", "alert"],
 } as const;

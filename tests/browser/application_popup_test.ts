@@ -38,6 +38,8 @@ browserTest("gives the code to the page that opened the window", async ({ test, 
     await popup.locator("#email").fill(person.email);
     await popup.getByLabel("Password").fill(testPassword);
     await popup.getByRole("button", { name: "Sign in", exact: true }).click();
+    // Before that, a click could belong to another page.
+    await popup.mouse.move(5, 5);
     await popup.getByRole("button", { name: "Allow" }).click();
     const answer = page.locator("#answer", { hasText: "code=" });
     await answer.waitFor();

@@ -83,8 +83,7 @@ async function stormWithGrants(targets: readonly string[], run: Run) {
     before: () => addGrants(run),
   });
   const used = await run(sql`
-    SELECT g.used_micros / 1000000 AS used, g.quantity_micros / 1000000 AS quantity, g.ends_at AS endsAt,
-      (SELECT recorded_at FROM usage_records WHERE seq <= g.last_seq ORDER BY seq DESC LIMIT 1) AS "to"
+    SELECT g.used_micros / 1000000 AS used, g.quantity_micros / 1000000 AS quantity, g.ends_at AS endsAt, g.used_at AS "to"
     FROM usage_grants g ORDER BY g.ends_at, g.number`) as {
     used: number;
     quantity: number;
