@@ -12,7 +12,7 @@ import { poll } from "../support/runner/poll.ts";
 import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
 
 const env = { LOG_LEVEL: "warning", SECRETS_KEY: btoa("7".repeat(32)) };
-const rounds = repeats({ quick: 5, full: 200 });
+const rounds = repeats({ quick: 5, full: 50 });
 const redirectUri = "https://app.example.com/callback";
 const person = { email: "ada@example.com", password: "nine green umbrellas" };
 
