@@ -135,7 +135,7 @@ withPublisher("never connects devices, and warns of programs on the device", asy
   });
   const address = addressOf(id, { redirect_uri: "http://localhost:4711/callback" });
   const { html } = await consentForm(test, person, address);
-  assert.match(html, /A program on your device/);
+  assert.match(html, /A program on this device/);
   assert.ok(html.includes("localhost:4711"));
   assert.deepEqual(publisher.asked, ["/client.json"]);
   const { body } = await post(test, "/oauth/device", { client_id: id, scope: "openid" });
