@@ -2,12 +2,7 @@
 import { AppError, validationError } from "../../domain/errors.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import { parseTypedQuantity, quantityFault, typedQuantity } from "../../domain/meter/typed_quantity.ts";
-import {
-  defaultNotifyAt,
-  hasScopeOf,
-  type LimitStanding,
-  type NewLimit,
-} from "../../domain/meter/usage_limit.ts";
+import { defaultNotifyAt, hasScopeOf, type NewLimit } from "../../domain/meter/usage_limit.ts";
 import { type LimitInput, otherScope } from "../../views/components/limit_fields.tsx";
 
 /** Returns at most that many limits, without rows that set nothing. @param list The names of the fields begin with it. */
@@ -85,14 +80,14 @@ export async function checkLimits<T>(
 
 /** Runs the check of a form with a quantity in the unit of a limit, which it gets as a number. */
 export async function checkQuantity<T>(
-  limits: readonly Pick<LimitStanding, "limitId" | "metric">[],
-  { input: { limitId, quantity = "" }, catalogue, run }: {
-    input: Readonly<Record<string, string>>;
+  metric: string | null,
+  { quantity, catalogue, run }: {
+    quantity: string;
     catalogue: Catalogue;
     run: (quantity: number) => T | Promise<T>;
   },
 ): Promise<T> {
-  const row = { quantity, metric: limits.find((limit) => limit.limitId === limitId)?.metric ?? "" };
+  const row = { quantity, metric: metric ?? "" };
   return await checkLimits(() => run(quantityOf(row, catalogue)), { "": [row] }, catalogue);
 }
 

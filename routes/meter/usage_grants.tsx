@@ -16,6 +16,7 @@ import {
   createGrant,
   getGrant,
   listGrants,
+  metricOfLimit,
   readLimits,
   readProductNames,
   requireFutureEnd,
@@ -226,7 +227,8 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
     },
     async submit(c, actor, input) {
       const access = await accessOf(c, actor);
-      const limits = await readLimits(services, access, { signal: c.req.raw.signal });
+      // Without what is used of limits: reports may be unavailable.
+      const metric = await metricOfLimit(services, access, input["limitId"] ?? "");
       const catalogue = await readProductNames(services);
       const values = valuesOf(input);
       const run = (quantity: number) =>
@@ -236,7 +238,11 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
             requireFutureEnd(services, check(createSchema.shape[path], values[path], "body") ?? null, path)
           ),
         );
-      await createGrant(services, access, grantOf(await checkQuantity(limits, { input, catalogue, run })));
+      await createGrant(
+        services,
+        access,
+        grantOf(await checkQuantity(metric, { quantity: input["quantity"] ?? "", catalogue, run })),
+      );
       return `${organizationHref(paramOf(c, "id"))}/limits?done=granted`;
     },
   });

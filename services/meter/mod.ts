@@ -57,7 +57,14 @@ export {
   sumUsage,
 } from "./usage.ts";
 export { findKeyError, type KeyAccess, keyAccess, requireApiKey, type UsageAccess } from "./usage_access.ts";
-export { createGrant, getGrant, listGrants, requireFutureEnd, voidGrant } from "./usage_grants.ts";
+export {
+  createGrant,
+  getGrant,
+  listGrants,
+  metricOfLimit,
+  requireFutureEnd,
+  voidGrant,
+} from "./usage_grants.ts";
 export { getRefill, listRefills, voidRefill } from "./usage_refills.ts";
 export { listUsageRecords, readUsageRecord, viewUsageRecords, withoutNames } from "./usage_records.ts";
 export { voidUsageRecord } from "./usage_voids.ts";

@@ -156,6 +156,15 @@ async function requireLimit(
   return limit;
 }
 
+/** Returns the metric of a limit; null if the limit counts all metrics, or doesn't apply to the organization. */
+export async function metricOfLimit(
+  { database }: Pick<SessionContext, "database">,
+  { organizationId }: Pick<OperatorAccess, "organizationId">,
+  limitId: string,
+): Promise<string | null> {
+  return (await findGrantedLimit(database, organizationId, limitId))?.metric ?? null;
+}
+
 /** Voids a grant: its unused rest can't be used anymore. Again: nothing changes. @throws {AppError} `not_found`. */
 export async function voidGrant(
   context: SessionContext,

@@ -41,6 +41,6 @@ onBothDatabases("codes, refreshes, and the ends of a grant", async (test) => {
   await test.send("/api/auth/sign-out", { method: "POST", cookie: person.cookie });
   const offline = await refresh(forResource.refresh_token);
   assert.equal(offline.status, 200);
-  await run(test, "UPDATE users SET password_hash = 'new' WHERE id = ?", person.userId);
+  await run(test, "UPDATE users SET access_ended_at = ? WHERE id = ?", test.now(), person.userId);
   assert.equal((await refresh(offline.body.refresh_token)).body.error, "invalid_grant");
 });
