@@ -227,8 +227,8 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
     },
     async submit(c, actor, input) {
       const access = await accessOf(c, actor);
-      // Without what is used of limits: reports may be unavailable.
-      const metric = await metricOfLimit(services, access, input["limitId"] ?? "");
+      const { limitId = "", quantity = "" } = input;
+      const metric = await metricOfLimit(services, access, limitId);
       const catalogue = await readProductNames(services);
       const values = valuesOf(input);
       const run = (quantity: number) =>
@@ -238,11 +238,7 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
             requireFutureEnd(services, check(createSchema.shape[path], values[path], "body") ?? null, path)
           ),
         );
-      await createGrant(
-        services,
-        access,
-        grantOf(await checkQuantity(metric, { quantity: input["quantity"] ?? "", catalogue, run })),
-      );
+      await createGrant(services, access, grantOf(await checkQuantity(metric, { quantity, catalogue, run })));
       return `${organizationHref(paramOf(c, "id"))}/limits?done=granted`;
     },
   });
