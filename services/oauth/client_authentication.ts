@@ -40,8 +40,9 @@ export function readClientCredentials(
   const secret = form.get("client_secret");
   const assertion = form.get("client_assertion") ?? null;
   if (assertion !== null && (secret ?? authorization) !== undefined) throw repeatedError();
+  if (assertion !== null && form.get("client_assertion_type") !== assertionType) throw invalidClientError();
   if (basic === undefined) {
-    const name = id ?? (assertion && subjectOf(assertion, form.get("client_assertion_type")));
+    const name = id ?? (assertion && subjectOf(assertion));
     if (name === null || name === undefined || authorization !== undefined) throw invalidClientError();
     return { id: name, secret: secret ?? null, assertion };
   }
@@ -53,10 +54,10 @@ export function readClientCredentials(
 const repeatedError = () => new OAuthError("invalid_request", "Send the client's credentials once.");
 
 /** Requests with an assertion needn't name the client again. */
-function subjectOf(assertion: string, type: string | undefined): string | null {
+function subjectOf(assertion: string): string | null {
   try {
     const claims = JSON.parse(Buffer.from(assertion.split(".")[1] ?? "", "base64url").toString());
-    return type === assertionType && typeof claims.sub === "string" ? claims.sub : null;
+    return typeof claims.sub === "string" ? claims.sub : null;
   } catch {
     return null;
   }

@@ -118,7 +118,11 @@ withPublisher(
     }
     const both = { client_id: id, client_secret: "x", client_assertion: await valid() };
     assert.equal(await errorWith(publisher, both), "invalid_request");
-    // An assertion doesn't help a public client, nor a type of its own this one.
+    for (const client_assertion_type of ["", "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"]) {
+      const form = { client_id: id, client_assertion_type, client_assertion: await valid() };
+      assert.equal(await errorWith(publisher, form), "invalid_client", client_assertion_type);
+    }
+    // An assertion doesn't help a public client.
     const open = publisher.document("/public.json");
     const asPublic = { client_id: open, client_assertion: await valid() };
     assert.equal(await errorWith(publisher, asPublic), "invalid_client");
