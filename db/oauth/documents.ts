@@ -30,7 +30,8 @@ export interface ReadDocument extends ClientDocument {
 
 /**
  * Stores what was read. If it differs from the copy, everyone is asked for consent again, and unused codes end. A new one takes the place
- * of one that nobody uses, if there are too many. The last statement changes a row unless all are used.
+ * of one that nobody uses, if there are too many. Keys at a `jwks_uri` are forgotten, so that the next assertion reads them. The last
+ * statement changes a row unless all are used.
  */
 export function storeDocument(document: ReadDocument): Statement[] {
   const { client, contentHash, now, keys, keysUri } = document;
@@ -56,8 +57,7 @@ export function storeDocument(document: ReadDocument): Statement[] {
       SELECT ${document.id}, id, ${document.host}, ${contentHash}, ${now}, ${document.freshUntil}, ${keys}, ${keysUri}
       FROM oauth_clients WHERE id = ${client.id}
       ON CONFLICT (client_id) DO UPDATE SET content_hash = excluded.content_hash, read_at = excluded.read_at,
-        fresh_until = excluded.fresh_until, keys_uri = excluded.keys_uri,
-        keys = iif(excluded.keys_uri IS keys_uri, coalesce(excluded.keys, keys), excluded.keys)`,
+        fresh_until = excluded.fresh_until, keys_uri = excluded.keys_uri, keys = excluded.keys`,
   ];
 }
 

@@ -129,15 +129,21 @@ withPublisher(
   },
 );
 
-withPublisher("reads keys at the jwks_uri, and unknown ones once a minute", async (publisher) => {
-  const { test, asked } = publisher;
-  const keys: Key[] = [await newKey("a")];
+/** Publishes a client whose keys are at its `jwks_uri`. */
+async function publishedKeys(publisher: Publisher, keys: readonly Key[]) {
   const documents = publisher.publish;
   publisher.publish = (path) =>
     path === "/keys" ? Response.json({ keys: keys.map(({ publicKey }) => publicKey) }) : documents(path);
-  const { id } = await published(publisher, { jwks_uri: `https://${publisher.host}/keys` });
+  const client = await published(publisher, { jwks_uri: `https://${publisher.host}/keys` });
   const tryWith = async (key: Key) =>
-    await errorWith(publisher, { client_assertion: await assertion(publisher, id, key) });
+    await errorWith(publisher, { client_assertion: await assertion(publisher, client.id, key) });
+  return { ...client, tryWith };
+}
+
+withPublisher("reads keys at the jwks_uri, and unknown ones once a minute", async (publisher) => {
+  const { test, asked } = publisher;
+  const keys: Key[] = [await newKey("a")];
+  const { tryWith } = await publishedKeys(publisher, keys);
   const next = await newKey("b");
   assert.equal(await tryWith(keys[0]!), "invalid_grant");
   assert.deepEqual(asked, ["/client.json", "/keys"]);
@@ -148,4 +154,17 @@ withPublisher("reads keys at the jwks_uri, and unknown ones once a minute", asyn
   test.advance(minuteMs);
   assert.equal(await tryWith(next), "invalid_grant");
   assert.deepEqual(asked, ["/client.json", "/keys", "/keys"]);
+});
+
+withPublisher("rejects a key that left the jwks_uri, once the document is read again", async (publisher) => {
+  const { test } = publisher;
+  const [old, next] = await Promise.all([newKey("a"), newKey("b")]);
+  const keys: Key[] = [old];
+  const { id, person, tryWith } = await publishedKeys(publisher, keys);
+  assert.equal(await tryWith(old), "invalid_grant");
+  keys.splice(0, 1, next);
+  test.advance(61 * minuteMs);
+  assert.equal((await open(publisher, person.cookie, addressOf(id))).status, 200);
+  assert.equal(await tryWith(old), "invalid_client");
+  assert.equal(await tryWith(next), "invalid_grant");
 });
