@@ -28,13 +28,13 @@ export async function findEnteredAt(database: DatabaseReader, sessionId: string)
 
 /** Records that the person has just entered their password. Does nothing if two-step sign-in is on: then it takes a code too. */
 export function updateSessionAuthenticated(sessionId: string, now: number) {
-  return sql`UPDATE sessions SET proved_at = ${now}, entered_at = ${now}, amr = coalesce(amr, 'pwd')
+  return sql`UPDATE sessions SET proved_at = ${now}, entered_at = ${now}, amr = 'pwd'
     WHERE id = ${sessionId} AND NOT ${sessionHasTwoStep}`;
 }
 
 /** Records that the person has just returned from a provider with one of their identities. Does nothing if two-step sign-in is on. */
 export function updateSessionConfirmed(sessionId: string, { now, use }: { now: number; use: FreshUse }) {
-  return sql`UPDATE sessions SET proved_at = ${now}, entered_at = coalesce(${
+  return sql`UPDATE sessions SET proved_at = ${now}, amr = NULL, entered_at = coalesce(${
     enteredAtProvider(use, now)
   }, entered_at)
     WHERE id = ${sessionId}
@@ -60,6 +60,6 @@ export function updateSessionToken(
 ) {
   return sql`
     UPDATE sessions SET token_hash = ${tokenHash}, proved_at = iif(${sessionHasTwoStep}, proved_at, ${now}),
-      entered_at = iif(${sessionHasTwoStep}, entered_at, ${now})
+      entered_at = iif(${sessionHasTwoStep}, entered_at, ${now}), amr = iif(${sessionHasTwoStep}, amr, 'pwd')
     WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
 }

@@ -83,6 +83,25 @@ Deno.test("takes a provider's old auth_time at sign-in for what it is", () =>
     assert.equal(await errorAfter(60), null);
   }));
 
+Deno.test("names no method once a provider has confirmed the person", () =>
+  withProviderPerson(async ({ test, person: { browser } }) => {
+    const own = await addClient(test, { consent: false });
+    const amr = async () => {
+      const code = (await answerOf(test, { cookie: await browser.cookie() }, authorizeAddress(own))).get(
+        "code",
+      );
+      return claimsOf((await exchange(test, own, code ?? "")).body.id_token).amr;
+    };
+    const json = { password: "seven blue lanterns" };
+    const set = await test.send("/api/portal/account/password", { cookie: await browser.cookie(), json });
+    assert.equal(set.status, 204, await set.clone().text());
+    for (const cookie of set.headers.getSetCookie()) await browser.take(cookie);
+    assert.deepEqual(await amr(), ["pwd"]);
+    const confirmation = await confirmWith(browser, "/portal/account");
+    assert.equal(confirmation.status, 200, confirmation.html);
+    assert.equal(await amr(), undefined);
+  }));
+
 Deno.test("gives people of a required provider no code without it, and no access beyond their session", async () => {
   await using issuer = startIssuer();
   const test = await startTestApp(settings);

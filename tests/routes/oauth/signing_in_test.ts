@@ -1,6 +1,6 @@
 // How people sign in for an application: hints, other accounts, second steps, and proof that they are still there.
 import assert from "node:assert/strict";
-import { cookieOf, startTestApp, type TestPerson } from "../../support/app/app.ts";
+import { cookieOf, startTestApp, testPassword, type TestPerson } from "../../support/app/app.ts";
 import {
   addClient,
   answerOf,
@@ -126,6 +126,41 @@ Deno.test("names the method of a later proof, and guesses none for older session
   const after = await claimsOf(person);
   assert.deepEqual(after["amr"], ["pop"]);
   assert.equal(Number(after["auth_time"]) - Number(before["auth_time"]), 5);
+});
+
+Deno.test("names no stronger method than the last proof", async () => {
+  const person = await verifiedPerson(test);
+  const { passkey } = await addPasskey(test, person.cookie);
+  const amrAfterPasskey = async () => {
+    passkey.counter++;
+    const json = { response: passkey.signIn(await proofOptions(test, person.cookie)) };
+    const proof = await test.send("/api/portal/account/proof/passkey", { cookie: person.cookie, json });
+    assert.equal(proof.status, 204, await proof.text());
+    return (await claimsOf(person))["amr"];
+  };
+  assert.deepEqual(await amrAfterPasskey(), ["pop"]);
+  await reauthenticate(test, person.cookie);
+  assert.deepEqual((await claimsOf(person))["amr"], ["pwd"]);
+  assert.deepEqual(await amrAfterPasskey(), ["pop"]);
+  const changed = await test.send("/api/auth/password/change", {
+    cookie: person.cookie,
+    json: { currentPassword: testPassword, newPassword: "seven blue lanterns" },
+  });
+  assert.equal(changed.status, 204, await changed.clone().text());
+  assert.deepEqual((await claimsOf({ cookie: cookieOf(changed) }))["amr"], ["pwd"]);
+});
+
+Deno.test("keeps the methods of a second step when the password changes", async () => {
+  const person = await verifiedPerson(test);
+  const { secret } = await turnOnTwoStep(test, person.cookie);
+  const step = { token: await firstStep(test, person.email), code: codeOf(secret, test.now()) };
+  const cookie = cookieOf(await secondStep(test, step));
+  const changed = await test.send("/api/auth/password/change", {
+    cookie,
+    json: { currentPassword: testPassword, newPassword: "seven blue lanterns" },
+  });
+  assert.equal(changed.status, 204, await changed.clone().text());
+  assert.deepEqual((await claimsOf({ cookie: cookieOf(changed) }))["amr"], ["pwd", "otp", "mfa"]);
 });
 
 Deno.test("gives no code before the second step", async () => {
