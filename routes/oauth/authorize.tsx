@@ -114,9 +114,9 @@ async function beforeReading(
   parts: PortalParts,
   { asked, parameters, session }: { asked: Asked; parameters: URLSearchParams; session: Session | null },
 ): Promise<Response> {
+  const clientName = parts.services.clientDocuments.requireHost(parameters.get("client_id") ?? "");
   if (promptsOf(parameters).includes("none")) throw new AppError("malformed_request", "Sign in here first.");
   if (session === null) return await toSignIn(c, parts, asked);
-  const clientName = documentHost(parameters.get("client_id") ?? "") ?? "the application";
   const href = await addressOf(c, parts, asked, { isFresh: false });
   return await sendPage(
     c,

@@ -11,6 +11,7 @@ import {
   readClientDocument,
   readPublicKeys,
 } from "../../domain/oauth/client_document.ts";
+import { issuerFault } from "../../domain/oauth/issuer.ts";
 import { documentPlacesOfOneMax } from "../../domain/oauth/oauth_limits.ts";
 import { requireAllowed } from "../access/mod.ts";
 import type { BaseContext } from "../base_context.ts";
@@ -37,18 +38,25 @@ export class ClientDocuments {
     this.#fetch = providerFetch({ ...options, addressGuard: parts.addressGuard }, { isGuarded: true });
   }
 
+  /** Returns the host of a client's document. @throws {AppError} `malformed_request` if it isn't listed, `unavailable` without https. */
+  requireHost(clientId: string): string {
+    const { baseUrl, oauthClientHosts: hosts } = this.#parts.config;
+    const fault = issuerFault(baseUrl);
+    if (fault !== null) throw unavailableError(fault);
+    const host = documentHost(clientId);
+    if (host !== null && (hosts.includes("*") || hosts.includes(host))) return host;
+    throw new AppError("malformed_request", "The application that sent you here is unknown or disabled.");
+  }
+
   /**
    * Reads the document of a client for a person who is signed in with a confirmed address, unless its copy is fresh.
    *
-   * @throws {AppError} `malformed_request` if it is invalid or its host isn't listed, `rate_limited`, `unavailable`. The messages name
+   * @throws {AppError} As `requireHost`, and `malformed_request` if it is invalid, `rate_limited`, `unavailable`. The messages name
    *   the host.
    */
   async read(clientId: string, userId: string): Promise<void> {
-    const { config: { oauthClientHosts: hosts }, database, clock, rateLimits } = this.#parts;
-    const host = documentHost(clientId);
-    if (host === null || !hosts.includes("*") && !hosts.includes(host)) {
-      throw new AppError("malformed_request", "The application that sent you here is unknown or disabled.");
-    }
+    const { database, clock, rateLimits } = this.#parts;
+    const host = this.requireHost(clientId);
     const stored = await findDocument(database, clientId);
     if (stored !== undefined && stored.freshUntil > clock()) return;
     requireAllowed(rateLimits.documentReads.take(userId));

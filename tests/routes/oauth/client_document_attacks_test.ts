@@ -19,7 +19,8 @@ withPublisher("reads nothing for strangers and programs, nor from other hosts", 
   const stranger = await open(publisher, null, addressOf(id));
   assert.match(stranger.location ?? "", /^\/sign-in\?return_to=/);
   assert.equal((await open(publisher, null, addressOf(id, { prompt: "none" }))).status, 400);
-  const unconfirmed = await open(publisher, (await test.signUp()).cookie, addressOf(id));
+  const { cookie: unconfirmedCookie } = await test.signUp();
+  const unconfirmed = await open(publisher, unconfirmedCookie, addressOf(id));
   assert.equal(unconfirmed.status, 403);
   assert.match(unconfirmed.text, /Confirm your email address/);
   for (const path of ["/oauth/token", "/oauth/device", "/oauth/revoke"]) {
@@ -40,7 +41,11 @@ withPublisher("reads nothing for strangers and programs, nor from other hosts", 
     `https://${host}/${"a".repeat(500)}`,
   ];
   for (const other of others) {
-    assert.equal((await open(publisher, cookie, addressOf(other))).status, 400, other);
+    for (const who of [cookie, unconfirmedCookie, null]) {
+      const { status, text } = await open(publisher, who, addressOf(other));
+      assert.equal(status, 400, other);
+      assert.match(text, /unknown or disabled/, other);
+    }
   }
   assert.deepEqual(asked, []);
 });
