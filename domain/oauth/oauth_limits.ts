@@ -14,6 +14,8 @@ export const offlineMs = 30 * dayMs;
 /** Within this time, a refresh token may be repeated: its response may be lost. */
 export const refreshAgainMs = 10_000;
 export const waitingRequestMs = 10 * minuteMs;
+/** A consent page is out of date after this time, because it was shown to someone who had signed in as the request asks. */
+export const consentFormMs = 10 * minuteMs;
 export const waitingRequestsOfAddressMax = 50;
 /** Keys are published before they sign, and after. */
 export const keyAheadMs = dayMs;

@@ -4,6 +4,7 @@ import type { Session } from "../../domain/access/session.ts";
 import { AppError } from "../../domain/errors.ts";
 import { documentHost, isDocumentId } from "../../domain/oauth/client_document.ts";
 import { hostOfRedirect, isNativeRedirect } from "../../domain/oauth/client.ts";
+import { consentFormMs } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { otherAccountPath, withReturnTo } from "../../domain/people/return_to.ts";
 import { anonymousBodyBytesMax, emailCharactersMax, returnToCharactersMax } from "../../domain/limits.ts";
@@ -224,6 +225,7 @@ async function showNeed(
     return await sendPage(c, noAccessPage({ frame, clientName: client.name, email, href, otherHref }), 403);
   }
   const token = browserTokenOf(c, parts.config);
+  const shown = { query: asked.query, client, shownAt: parts.services.clock() };
   return await sendPage(
     c,
     consentPage({
@@ -237,18 +239,19 @@ async function showNeed(
       resource,
       organizations: need.organizations.map((one) => ({ value: one.organizationId, label: one.name })),
       organizationId: session.organization?.organizationId ?? "",
-      hidden: { request: asked.query, proof: proofOf(token, session, { query: asked.query, client }) },
+      hidden: { request: asked.query, proof: proofOf(token, session, shown) },
     }),
   );
 }
 
-/** Only this browser, with this session, can have the form with this request, of a client with this name. */
+/** Only this browser, with this session, can have the form with this request, shown at this time for a client with these settings. */
 function proofOf(
   browserToken: string,
   session: Session,
-  { query, client }: { query: string; client: ClientRequest["client"] },
+  { query, client, shownAt }: { query: string; client: ClientRequest["client"]; shownAt: number },
 ): string {
-  return derivedToken(browserToken, ["consent", session.id, session.user.id, client.name, query]);
+  const use = ["consent", session.id, session.user.id, JSON.stringify(client), `${shownAt}`, query];
+  return `${shownAt}.${derivedToken(browserToken, use)}`;
 }
 
 async function decide(c: AppContext, parts: PortalParts, session: SessionActor): Promise<Response> {
@@ -258,8 +261,10 @@ async function decide(c: AppContext, parts: PortalParts, session: SessionActor):
   // The stored copy, as it was shown.
   const from = await findClientRequest(services, parameters);
   const { client } = from;
-  const isOwn = oauthBrowserTokens(c.get("headers")["cookie"], config)
-    .some((token) => proofOf(token, session, { query: request, client }) === proof);
+  const shown = { query: request, client, shownAt: Number.parseInt(proof) };
+  const isOwn = shown.shownAt > services.clock() - consentFormMs &&
+    oauthBrowserTokens(c.get("headers")["cookie"], config)
+      .some((token) => proofOf(token, session, shown) === proof);
   if (!isOwn) {
     const message = "This page is out of date. Go back to the application and start again.";
     throw new AppError("malformed_request", message);

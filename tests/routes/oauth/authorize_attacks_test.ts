@@ -215,6 +215,23 @@ Deno.test("rejects a consent form of another person, browser or request", async 
   );
 });
 
+Deno.test("rejects a consent form after ten minutes, and one with another time", async () => {
+  const address = authorizeAddress(await addClient(test));
+  const first = await consentForm(test, person, address);
+  test.advance(10 * 60_000 - 1);
+  const second = await consentForm(test, person, address);
+  const decide = async ({ form, cookie }: typeof first) =>
+    await (await test.send("/authorize/decision", { form, cookie })).text();
+  assert.match(await decide(first), /[?&;]code=/);
+  test.advance(1);
+  assert.match(await decide(first), /This page is out of date/);
+  const [, signature = ""] = second.form.proof.split(".");
+  for (const proof of [first.form.proof.replace(/^\d+/, `${test.now()}`), `.${signature}`, signature]) {
+    assert.match(await decide({ ...second, form: { ...second.form, proof } }), /This page is out of date/);
+  }
+  assert.match(await decide(second), /[?&;]code=/);
+});
+
 Deno.test("rejects token requests in the form of the standard", async () => {
   const code = await newCode();
   const unknown = await exchange(test, { ...app, secret: "wrong" }, code);

@@ -222,6 +222,29 @@ withPublisher(
   },
 );
 
+withPublisher(
+  "rejects the consent form of a document that has another address to return to",
+  async (publisher) => {
+    const { test } = publisher;
+    const [person, other] = [await newPerson(publisher), await newPerson(publisher)];
+    const valid = publisher.publish;
+    publisher.publish = async (path) => {
+      const response = await valid(path);
+      response.headers.set("cache-control", "no-store");
+      return response;
+    };
+    const id = publisher.document("/client.json");
+    const { form, cookie } = await consentForm(test, person, addressOf(id));
+    const uris = ["https://app.example.com/callback", "https://evil.example/callback"];
+    publisher.document("/client.json", { redirect_uris: uris });
+    test.advance(minuteMs);
+    assert.equal((await open(publisher, other.cookie, addressOf(id))).status, 200);
+    const response = await test.send("/authorize/decision", { form, cookie });
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /This page is out of date/);
+  },
+);
+
 withPublisher("keeps the allowed applications of a person within their maximum", async (publisher) => {
   const { test } = publisher;
   const person = await newPerson(publisher);
