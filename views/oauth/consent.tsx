@@ -43,21 +43,17 @@ export interface ConsentPageProps {
 }
 
 export function consentPage(props: ConsentPageProps): Page {
-  const { frame, clientName, host, isNative, person, scopes, resource, organizations } = props;
+  const { frame, clientName, returnsTo, isNative, person, scopes, resource, organizations } = props;
   const [only] = organizations;
   const hasChoice = organizations.length > 1;
   const text = (
     <>
-      {isNative && "A program on this device at "}
-      <strong>
-        <bdi>{host}</bdi>
-      </strong>{" "}
-      gets the following from your account <bdi>{person.email}</bdi>.
+      <Receiver {...props} /> gets the following from your account <bdi>{person.email}</bdi>.
     </>
   );
   const ofAccount = scopes.filter(isSignInScope);
   const facts: { label: string; value: Child }[] = [
-    ...(props.returnsTo === null ? [] : [{ label: "Returns to", value: <bdi>{props.returnsTo}</bdi> }]),
+    ...(returnsTo === null ? [] : [{ label: "Returns to", value: <bdi>{returnsTo}</bdi> }]),
     ...(ofAccount.length === 0 ? [] : [{ label: "Account", value: <Scopes scopes={ofAccount} /> }]),
     ...(resource === null ? [] : [{
       label: "Resource",
@@ -100,6 +96,23 @@ export function consentPage(props: ConsentPageProps): Page {
       </p>
       <button type="submit" class="button quiet" name="decision" value="switch">Use another account</button>
     </GateCard>
+  );
+}
+
+/** Names the program on this device, which nobody vouches for, or the host that gets the access. */
+function Receiver({ host, returnsTo, isNative }: Pick<ConsentPageProps, "host" | "returnsTo" | "isNative">) {
+  return (
+    <>
+      {isNative && "A program on this device at "}
+      <strong>
+        <bdi>{isNative && returnsTo || host}</bdi>
+      </strong>
+      {isNative && returnsTo !== null && (
+        <>
+          , which calls itself <bdi>{host}</bdi>,
+        </>
+      )}
+    </>
   );
 }
 
