@@ -21,8 +21,8 @@ export function logoutRoutes(app: App, parts: PortalParts): void {
     path,
     withoutReferrer(async (c) => {
       const { searchParams } = new URL(c.req.url);
-      const request = await readLogout(services, searchParams);
       const session = await findSession(c, parts);
+      const request = await readLogout(services, searchParams, session);
       if (session === null) return redirect(c, request.returnTo ?? signedOut, { status: 302 });
       if (isNavigation(c) && isOfSession(request, session)) {
         await signOutOfPortal(c, parts);
@@ -41,7 +41,8 @@ export function logoutRoutes(app: App, parts: PortalParts): void {
   );
 
   app.post(confirmSignOutPath, async (c: AppContext) => {
-    const request = await readLogout(services, new URLSearchParams(await readFormBody(c)));
+    const parameters = new URLSearchParams(await readFormBody(c));
+    const request = await readLogout(services, parameters, await findSession(c, parts));
     await signOutOfPortal(c, parts);
     const { returnTo } = request;
     if (returnTo === null) return redirect(c, signedOut, { frameChanges: true });

@@ -273,10 +273,17 @@ export async function errorAddress(
   from: ClientRequest,
   { error, userId }: { error: OAuthError; userId: string | undefined },
 ): Promise<string | null> {
-  const { client: { id: clientId } } = from;
-  const isTrusted = !isDocumentId(clientId) ||
-    userId !== undefined && await findHasConsented(context.database, { userId, clientId });
+  const isTrusted = await mayLeadOn(context, { clientId: from.client.id, userId });
   return isTrusted ? answerAddress(context, from, error) : null;
+}
+
+/** True if a client may send a person on to its addresses: operators added it, or the person has allowed it something. */
+export async function mayLeadOn(
+  { database }: Pick<SessionContext, "database">,
+  { clientId, userId }: { clientId: string; userId: string | undefined },
+): Promise<boolean> {
+  return !isDocumentId(clientId) ||
+    userId !== undefined && await findHasConsented(database, { userId, clientId });
 }
 
 /**

@@ -3,11 +3,12 @@ import { findClient, type StoredClient } from "../../db/oauth/clients.ts";
 import type { Session } from "../../domain/access/session.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { SessionContext } from "../context.ts";
+import { mayLeadOn } from "./authorize.ts";
 
 export interface LogoutRequest {
   /** Null if the request names no client. */
   readonly client: StoredClient | null;
-  /** Where the browser goes afterwards, with the state; null to stay. */
+  /** Where the browser goes afterwards, with the state; null to stay, also if the person never allowed a client with a document anything. */
   readonly returnTo: string | null;
   /** The session that the hint is about; null without a hint. */
   readonly hint: { readonly sessionId: unknown; readonly userId: unknown } | null;
@@ -20,9 +21,11 @@ export interface LogoutRequest {
  *   registered.
  */
 export async function readLogout(
-  { database, signingKeys }: Pick<SessionContext, "database" | "signingKeys">,
+  context: Pick<SessionContext, "database" | "signingKeys">,
   parameters: URLSearchParams,
+  session: Session | null,
 ): Promise<LogoutRequest> {
+  const { database, signingKeys } = context;
   const repeated = [...parameters.keys()].some((name) => parameters.getAll(name).length > 1);
   if (repeated) throw invalid("A parameter is repeated.");
   const hintText = parameters.get("id_token_hint") || null;
@@ -41,15 +44,17 @@ export async function readLogout(
   if (uri !== null && client?.postLogoutRedirectUris.includes(uri) !== true) {
     throw invalid("The address to return to isn't registered for the application.");
   }
+  const request = { client, hint: hint && { sessionId: hint["sid"], userId: hint.sub } };
+  const isTrusted = session !== null && isOfSession(request, session) ||
+    client !== null && await mayLeadOn(context, { clientId: client.id, userId: session?.user.id });
   return {
-    client,
-    returnTo: uri === null ? null : withState(uri, parameters.get("state")),
-    hint: hint && { sessionId: hint["sid"], userId: hint.sub },
+    ...request,
+    returnTo: uri === null || !isTrusted ? null : withState(uri, parameters.get("state")),
   };
 }
 
 /** True if the person needn't be asked: the hint proves that the application signed in with this session. */
-export function isOfSession({ hint }: LogoutRequest, { id, user }: Session): boolean {
+export function isOfSession({ hint }: Pick<LogoutRequest, "hint">, { id, user }: Session): boolean {
   return hint !== null && hint.sessionId === id && hint.userId === user.id;
 }
 

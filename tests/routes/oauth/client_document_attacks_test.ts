@@ -12,6 +12,7 @@ import {
   withPublisher,
 } from "../../support/oauth/documents.ts";
 import { answerOf, consentForm, consentTo, post } from "../../support/oauth/scene.ts";
+import { run } from "../../support/people/scene.ts";
 
 withPublisher("reads nothing for strangers and programs, nor from other hosts", async (publisher) => {
   const { test, host, asked } = publisher;
@@ -194,6 +195,38 @@ withPublisher(
     assert.equal((await open(publisher, other.cookie, addressOf(id, { scope: "unknown" }))).status, 400);
   },
 );
+
+withPublisher("leads no one on after signing out until they have consented", async (publisher) => {
+  const { test } = publisher;
+  const returnUri = "https://evil.example/signed-out";
+  const id = publisher.document("/client.json", { post_logout_redirect_uris: [returnUri] });
+  const person = await newPerson(publisher);
+  const { id_token: hint } = await signIn(publisher, id, person);
+  const back = { client_id: id, post_logout_redirect_uri: returnUri };
+  const logout = (cookie: string | null, more = {}) =>
+    open(publisher, cookie, `/oauth/logout?${new URLSearchParams({ ...back, ...more })}`);
+  const confirm = async ({ cookie }: { cookie?: string }) => {
+    const response = await test.send("/sign-out/confirm", {
+      form: back,
+      ...(cookie === undefined ? {} : { cookie }),
+    });
+    return `${response.headers.get("location") ?? ""} ${await response.text()}`;
+  };
+  const stranger = await newPerson(publisher);
+  for (const more of [{}, { id_token_hint: hint }]) {
+    assert.equal((await logout(null, more)).location, "/sign-in?signed_out=1");
+    assert.equal((await logout(stranger.cookie, more)).location, null);
+  }
+  assert.doesNotMatch(await confirm({}), /evil\.example/);
+  assert.doesNotMatch(await confirm(stranger), /evil\.example/);
+
+  const other = await newPerson(publisher);
+  await signIn(publisher, id, other);
+  assert.match(await confirm(other), /https:\/\/evil\.example\/signed-out/);
+  // The token of this session is enough, also if the consent has ended.
+  await run(test, "DELETE FROM oauth_consents WHERE user_id = ?", person.userId);
+  assert.equal((await logout(person.cookie, { id_token_hint: hint })).location, returnUri);
+});
 
 withPublisher(
   "asks again when the document changes, and not for what was shown before",
