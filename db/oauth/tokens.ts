@@ -3,7 +3,7 @@ import { expiredRowsMax, offlineMs, refreshAgainMs } from "../../domain/oauth/oa
 import type { Role } from "../../domain/access/session.ts";
 import type { IdTokenAlgorithm } from "../../domain/oauth/client.ts";
 import type { Subject } from "../../domain/oauth/claims.ts";
-import { liveSession, type SessionBounds, updateSessionSeen } from "../access/mod.ts";
+import { domainPermits, liveSession, type SessionBounds, updateSessionSeen } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** The tables that {@linkcode liveGrant} reads, from the grant `g` on. */
@@ -16,14 +16,15 @@ export const grantTables =
 const rankOf = (role: Statement): Statement => sql`instr('MEMBER ADMIN  OWNER', ${role})`;
 
 /**
- * A condition on {@linkcode grantTables}: the session or the offline time lasts, the client is enabled, and still open to the person
- * in the organization. A suspension pauses tokens of resources.
+ * A condition on {@linkcode grantTables}: the session lasts, or the offline time for someone whose domain requires no provider; the
+ * client is enabled, and still open to the person in the organization. A suspension pauses tokens of resources.
  */
 export function liveGrant(bounds: Readonly<Record<keyof SessionBounds, number | Statement>>): Statement {
   return sql`c.disabled_at IS NULL AND u.disabled_at IS NULL
-    AND iif(g.offline_until IS NULL, s.id IS NOT NULL AND ${
+    AND coalesce(g.offline_until > ${bounds.now}, true)
+    AND (g.offline_until IS NOT NULL AND ${domainPermits(sql`u.email`, {})} OR s.id IS NOT NULL AND ${
     liveSession(bounds)
-  }, g.offline_until > ${bounds.now})
+  })
     AND (g.organization_id IS NULL OR m.role IS NOT NULL AND o.deleted_at IS NULL)
     AND (g.resource_id IS NULL OR o.suspended_at IS NULL)
     AND (c.access IS NULL OR (g.organization_id IN (SELECT value FROM json_each(c.access, '$.organizationIds'))

@@ -1,7 +1,8 @@
 // Access that outlives the session (`offline_access`): what ends it, and what doesn't.
 import assert from "node:assert/strict";
 import { hash } from "@node-rs/argon2";
-import { startTestApp, testPassword, type TestPerson } from "../../support/app/app.ts";
+import { startTestApp, type TestApp, testPassword, type TestPerson } from "../../support/app/app.ts";
+import { addProvider } from "../../support/identity_providers/providers.ts";
 import { addClient, authorizeAddress, consentTo, exchange, post } from "../../support/oauth/scene.ts";
 import { operatorOf } from "../../support/operators/operator_api.ts";
 import { mailedToken, signInAgain, verifiedPerson } from "../../support/people/people.ts";
@@ -20,7 +21,7 @@ interface Connected {
   logouts(): Promise<number>;
 }
 
-async function connected(): Promise<Connected> {
+async function connected(test: TestApp): Promise<Connected> {
   const person = await verifiedPerson(test);
   const app = await addClient(test, { backchannelLogoutUri: "https://app.example.com/logout" });
   const refresherOf = async (scope: string) => {
@@ -85,8 +86,8 @@ const ends: Readonly<Record<string, [act: (person: TestPerson) => Promise<unknow
 
 for (const [name, [act, ofSession]] of Object.entries(ends)) {
   Deno.test(`ends lasting access with ${name}, and tells the application`, async () => {
-    const one = await connected();
-    const other = await connected();
+    const one = await connected(test);
+    const other = await connected(test);
     await act(one.person);
     assert.deepEqual([await one.lasting(), await one.ofSession()], ["invalid_grant", ofSession]);
     assert.equal(await one.logouts(), 1);
@@ -99,15 +100,41 @@ for (const [name, [act, ofSession]] of Object.entries(ends)) {
 }
 
 Deno.test("ends lasting access after the last session is gone, too", async () => {
-  const { person, lasting } = await connected();
+  const { person, lasting } = await connected(test);
   await json("/api/auth/sign-out", { method: "POST", cookie: person.cookie }, 204);
   assert.equal(await lasting(), "ok");
   await operator(`DELETE /users/${person.userId}/sessions`);
   assert.equal(await lasting(), "invalid_grant");
 });
 
+Deno.test("ends lasting access with the session once the person's domain requires its provider", async () => {
+  const own = await startTestApp();
+  try {
+    const [one, other] = [await connected(own), await connected(own)];
+    const peer = { url: "https://idp.example", clientId: "c", clientSecret: "s" };
+    const provider = await addProvider(own, peer, {
+      company: { organizationId: one.person.organizationId, domains: ["north.example"] },
+    });
+    await run(own, "UPDATE users SET email = 'ada@north.example' WHERE id = ?", one.person.userId);
+    for (const { cookie } of [one.person, other.person]) {
+      await (await own.send("/api/auth/sign-out", { method: "POST", cookie })).body?.cancel();
+    }
+    assert.equal(await one.lasting(), "ok", "the provider isn't required yet");
+    const still = await connected(own);
+    await run(own, "UPDATE users SET email = 'bob@north.example' WHERE id = ?", still.person.userId);
+    await run(own, "UPDATE identity_providers SET enforced = 1 WHERE id = ?", provider);
+    assert.deepEqual([await one.lasting(), await still.lasting(), await other.lasting()], [
+      "invalid_grant",
+      "ok",
+      "ok",
+    ]);
+  } finally {
+    await own.dispose();
+  }
+});
+
 Deno.test("keeps lasting access when a sign-in stores the password with new hash parameters", async () => {
-  const { person, lasting, ofSession } = await connected();
+  const { person, lasting, ofSession } = await connected(test);
   const weaker = await hash(testPassword, { memoryCost: 8192, timeCost: 1, parallelism: 1 });
   await run(test, "UPDATE users SET password_hash = ? WHERE id = ?", weaker, person.userId);
   await signInAgain(test, person.email);
