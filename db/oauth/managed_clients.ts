@@ -68,15 +68,17 @@ export function updateClient(before: ClientRow, after: Client, now: number): Sta
 }
 
 /**
- * Ends what a client was given before it changed: codes that it didn't use, which may be for a redirect address of before, and grants
- * with a scope that it lost.
+ * Ends what a client was given before it changed: codes that it didn't use, which may be for a redirect address of before, and devices
+ * and grants with a scope that it lost.
  */
 export function endChanged(clientId: string, lostScopes: readonly string[], audited: string): Statement[] {
+  const isOwn = sql`client_id = ${clientId} AND ${ifAudited(audited)}`;
+  const hasLost = sql`EXISTS (SELECT 1 FROM json_each(${JSON.stringify(lostScopes)}) l
+    WHERE instr(' ' || scopes || ' ', ' ' || l.value || ' ') > 0)`;
   return [
-    sql`DELETE FROM oauth_codes WHERE client_id = ${clientId} AND used_at IS NULL AND ${ifAudited(audited)}`,
-    sql`DELETE FROM oauth_grants WHERE client_id = ${clientId} AND ${ifAudited(audited)} AND EXISTS (
-      SELECT 1 FROM json_each(${JSON.stringify(lostScopes)}) l
-      WHERE instr(' ' || oauth_grants.scopes || ' ', ' ' || l.value || ' ') > 0)`,
+    sql`DELETE FROM oauth_codes WHERE ${isOwn} AND used_at IS NULL`,
+    sql`DELETE FROM oauth_devices WHERE ${isOwn} AND ${hasLost}`,
+    sql`DELETE FROM oauth_grants WHERE ${isOwn} AND ${hasLost}`,
   ];
 }
 
@@ -136,7 +138,10 @@ export const confirmAccess = (userId: string, clientId: string): Statement =>
     AND (EXISTS (SELECT 1 FROM oauth_consents WHERE ${isAllowed(userId, clientId)})
       OR EXISTS (SELECT 1 FROM oauth_grants WHERE ${isAllowed(userId, clientId)}))`;
 
-/** Ends the consents and grants of a person to a client with their tokens, and its codes, after an audited change; the client gets logout tokens. */
+/**
+ * Ends the consents and grants of a person to a client with their tokens, its codes, and the devices that they allowed, after an audited
+ * change; the client gets logout tokens.
+ */
 export function endAccess(userId: string, clientId: string, audited: string): Statement[] {
   const isEnded = sql`${isAllowed(userId, clientId)} AND ${ifAudited(audited)}`;
   const noteLogouts = sql`INSERT INTO oauth_logouts (client_id, user_id, session_id)
@@ -147,5 +152,9 @@ export function endAccess(userId: string, clientId: string, audited: string): St
     noteLogouts,
     sql`DELETE FROM oauth_grants WHERE ${isEnded}`,
     sql`DELETE FROM oauth_codes WHERE ${isEnded}`,
+    sql`DELETE FROM oauth_devices WHERE client_id = ${clientId} AND status = 'allowed' AND ${
+      ifAudited(audited)
+    }
+      AND session_id IN (SELECT id FROM sessions WHERE user_id = ${userId})`,
   ];
 }

@@ -1,5 +1,6 @@
 // Tests connecting devices from outside (RFC 8628), and who could abuse it: phishing, guessing, and forms of other sites.
 import assert from "node:assert/strict";
+import { changeClient } from "../../../services/oauth/mod.ts";
 import { type TestApp, testApp, type TestPerson } from "../../support/app/app.ts";
 import { onBothDatabases } from "../../support/meter/usage.ts";
 import {
@@ -11,6 +12,7 @@ import {
   newResource,
   post,
 } from "../../support/oauth/issued.ts";
+import { commandLineActor } from "../../support/operators/operators.ts";
 
 const settings = { SECRETS_KEY: "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=" };
 const grants = ["refresh_token", deviceGrant];
@@ -149,6 +151,32 @@ testApp("a device code works only for its client, and clients need the grant", a
   assert.equal((await poll(test, without, begun.device_code)).body.error, "unauthorized_client");
   assert.equal((await begin(test, client, { resource: "https://unknown.example" })).error, "invalid_target");
 }, settings);
+
+testApp(
+  "removing a scope or the access also ends devices that were allowed and haven't asked",
+  async (test) => {
+    const person = await newMember(test);
+    const other = await newMember(test);
+    const client = await newClient(test, { grants });
+    const allow = async (one: TestPerson, scope: string) => {
+      const begun = await begin(test, client, { scope });
+      await enter(test, one, begun.user_code);
+      assert.match((await decide(test, one, { code: begun.user_code })).html, /Device connected/);
+      return begun.device_code;
+    };
+    const [lost, kept] = [await allow(person, "openid email"), await allow(person, "openid")];
+    await changeClient(test.services, commandLineActor, { id: client.id, scopes: ["openid", "profile"] });
+    assert.equal((await poll(test, client, lost)).body.error, "invalid_grant");
+    assert.equal((await poll(test, client, kept)).body.scope, "openid");
+
+    const [removed, others] = [await allow(person, "openid"), await allow(other, "openid")];
+    const path = `/portal/account/applications/${client.id}/remove`;
+    assert.equal((await send(test, person, path, {})).status, 303);
+    assert.equal((await poll(test, client, removed)).body.error, "invalid_grant");
+    assert.equal((await poll(test, client, others)).status, 200);
+  },
+  settings,
+);
 
 testApp("a device gets tokens of a resource, and an address has at most ten open codes", async (test) => {
   const person = await newMember(test);
