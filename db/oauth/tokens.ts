@@ -1,5 +1,10 @@
 // SQL of grants and their tokens. Each look-up joins what a token depends on, so that ended access is rejected immediately.
-import { expiredRowsMax, offlineMs, refreshAgainMs } from "../../domain/oauth/oauth_limits.ts";
+import {
+  expiredRowsMax,
+  grantsOfSessionMax,
+  offlineMs,
+  refreshAgainMs,
+} from "../../domain/oauth/oauth_limits.ts";
 import type { Role } from "../../domain/access/session.ts";
 import type { IdTokenAlgorithm } from "../../domain/oauth/client.ts";
 import type { Subject } from "../../domain/oauth/claims.ts";
@@ -178,6 +183,17 @@ export const deleteOldTokens = (now: number): Statement[] => [
   sql`DELETE FROM oauth_grants WHERE id IN (SELECT id FROM oauth_grants WHERE offline_until <= ${now}
     ORDER BY offline_until LIMIT ${expiredRowsMax})`,
 ];
+
+/**
+ * Deletes grants of the same session, client, organization and resource as a new one, beyond a maximum: first those without tokens, then
+ * the oldest.
+ */
+export const deleteGrantsBefore = (grantId: string): Statement =>
+  sql`DELETE FROM oauth_grants WHERE id IN (SELECT g.id FROM oauth_grants n CROSS JOIN oauth_grants g ON g.session_id = n.session_id
+    WHERE n.id = ${grantId} AND +g.client_id = n.client_id AND g.organization_id IS n.organization_id
+      AND +g.resource_id IS n.resource_id
+    ORDER BY EXISTS (SELECT 1 FROM oauth_tokens t WHERE t.grant_id = g.id) DESC, g.created_at DESC, g.id DESC
+    LIMIT ${expiredRowsMax} OFFSET ${grantsOfSessionMax})`;
 
 /** Ends a grant with its tokens. */
 export const deleteGrant = (grantId: string): Statement =>

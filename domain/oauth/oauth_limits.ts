@@ -7,6 +7,8 @@ export const codeMs = minuteMs;
 /** Used codes are kept for longer than the access tokens that came of them. */
 export const codeKeptMs = 60 * minuteMs;
 export const openCodesMax = 20;
+/** Grants of a session to a client, for the same organization and resource. */
+export const grantsOfSessionMax = 100;
 export const accessTokenMs = 15 * minuteMs;
 export const jwtAccessTokenMs = 5 * minuteMs;
 export const idTokenMs = 60 * minuteMs;

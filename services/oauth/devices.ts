@@ -13,7 +13,7 @@ import {
   selectEntered,
   type StoredDevice,
 } from "../../db/oauth/devices.ts";
-import { findToken, insertToken } from "../../db/oauth/tokens.ts";
+import { deleteGrantsBefore, findToken, insertToken } from "../../db/oauth/tokens.ts";
 import type { ClientInfo, SessionActor } from "../../domain/access/actor.ts";
 import type { Membership } from "../../domain/access/session.ts";
 import { addressGroup } from "../../domain/address_group.ts";
@@ -131,6 +131,7 @@ export async function exchangeDeviceCode(
     insertToken(access.row),
     ...(refresh === null ? [] : [insertToken(refresh.row)]),
     deleteDevice(deviceHash),
+    deleteGrantsBefore(grantId),
   ]);
   if (granted?.changes !== 1) throw invalidCode();
   const found = await findToken(database, access.row.tokenHash, sessionBounds(config, now));

@@ -4,6 +4,7 @@ import { findCode, type StoredCode, useCode } from "../../db/oauth/codes.ts";
 import { findClient, type StoredClient } from "../../db/oauth/clients.ts";
 import {
   deleteGrant,
+  deleteGrantsBefore,
   deleteOldTokens,
   findToken,
   type FoundToken,
@@ -72,6 +73,7 @@ export async function exchangeCode(
       insertGrantOfCode({ grantId, codeHash, refreshSecret, now }),
       insertToken(access.row),
       ...(refresh === null ? [] : [insertToken(refresh.row)]),
+      deleteGrantsBefore(grantId),
       ...deleteOldTokens(now),
     ])
     : [];

@@ -35,6 +35,37 @@ const newCode = async (client: TestClient = app, changes: Record<string, string 
 const refresh = (client: TestClient, token: string) =>
   post(test, "/oauth/token", { grant_type: "refresh_token", refresh_token: token }, client);
 
+Deno.test("keeps at most 100 grants of a session to a client, and those with tokens first", async () => {
+  const [visitor, stranger] = [await newMember(test), await newMember(test)];
+  const client = await addClient(test, { consent: false });
+  const tokensOf = async ({ cookie }: { cookie: string }) => {
+    const code = (await answerOf(test, { cookie }, authorizeAddress(client))).get("code") ?? "";
+    return (await exchange(test, client, code)).body;
+  };
+  const grants = async (userId: string) =>
+    (await test.opened.database.read({
+      sql: "SELECT id FROM oauth_grants WHERE user_id = ?",
+      args: [userId],
+    })).length;
+  const [first, others] = [await tokensOf(visitor), await tokensOf(stranger)];
+  test.advance(1);
+  const copy = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
+    INSERT INTO oauth_grants SELECT id || n.i, client_id, user_id, session_id, organization_id, resource_id, scopes, auth_time,
+      offline_until, ?, amr, refresh_secret FROM oauth_grants, n WHERE client_id = ?`;
+  await run(test, copy, test.now(), client.id);
+  test.advance(1);
+  assert.equal((await tokensOf(visitor)).token_type, "Bearer");
+  assert.deepEqual([await grants(visitor.userId), await grants(stranger.userId)], [100, 121]);
+  assert.equal((await userinfo(test, first.access_token)).status, 200, "the oldest has tokens");
+  assert.equal((await userinfo(test, others.access_token)).status, 200);
+  const fill = `INSERT INTO oauth_tokens (token_hash, kind, grant_id, scopes, created_at, expires_at)
+    SELECT id, 'refresh', id, scopes, 0, ? FROM oauth_grants WHERE user_id = ?`;
+  await run(test, fill, test.now() + 1_000_000, visitor.userId);
+  await tokensOf(visitor);
+  assert.equal(await grants(visitor.userId), 100);
+  assert.equal((await userinfo(test, first.access_token)).status, 401, "all have tokens, so the oldest ends");
+});
+
 Deno.test("attempts with a stolen code neither spend it nor end what it gave", async () => {
   const other = await addClient(test, { consent: false });
   const publicOne = await addClient(test, { isPublic: true, consent: false });
