@@ -253,7 +253,7 @@ async function withoutOffline(
 }
 
 /** Returns the redirect address with a code or an error, the state, and who answers (RFC 9207). */
-export function answerAddress(
+function answerAddress(
   { config }: Pick<Context, "config">,
   { redirectUri, state }: ClientRequest,
   answer: { readonly code: string } | OAuthError,

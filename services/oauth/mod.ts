@@ -1,6 +1,5 @@
 // The OpenID provider: authorization requests, tokens, who a client is, and signing keys.
 export {
-  answerAddress,
   type CheckedRequest,
   checkRequest,
   type ClientRequest,
