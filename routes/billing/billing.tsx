@@ -190,7 +190,7 @@ function openFigure({ frame, open, shown, before }: Billing): StatementFigure {
 }
 
 function lastFigure(frame: PortalFrame, last: OrganizationStatement | undefined): StatementFigure {
-  if (last === undefined) return { label: "Last statement", value: "–", note: "No month was closed yet" };
+  if (last === undefined) return { label: "Last statement", value: "–", note: "No closed months yet" };
   const { statement: { period, status, currency }, amount } = last;
   const link = <a href={billingHref(frame, period)}>View statement</a>;
   return amount !== null && currency !== null
