@@ -230,7 +230,7 @@ function clientPage(
         back={{ href: path, label: "Applications" }}
         title="{name}"
         name={name}
-        text="What to fill in at the application."
+        text="Enter these settings in the application."
       >
         <ButtonLink href={`${path}/${id}/edit`}>Edit</ButtonLink>
         {client.type === "confidential" && (
@@ -291,8 +291,8 @@ function RecipeCard(
         Redirect URI: <code class="pick">{redirectUri}</code>{" "}
         {client.redirectUris.includes(redirectUri) ? "" : "It isn't registered here yet. "}
         {recipe.isTried
-          ? "Our tests run this application with these settings."
-          : "From the application's documentation; our tests don't run it."}
+          ? "We test this application with these settings."
+          : "These settings follow the application's documentation. We haven't tested them."}
       </p>
       <CodeExample
         id="settings"
