@@ -22,7 +22,7 @@ import { Tabs } from "./list_card.tsx";
 import { Quantity } from "./quantity.tsx";
 import { DayTime, RelativeTime } from "./relative_time.tsx";
 import { RowMenu } from "./row_menu.tsx";
-import { zoneWords } from "../text/time.ts";
+import { relativeTime, shortDate, zoneWords } from "../text/time.ts";
 
 /** The tabs in their order. `path`: below the address of the organization. Members have pages at some of them, too. */
 export const organizationTabs = [
@@ -123,6 +123,16 @@ function Actions({ organization: { id, name, status } }: OrganizationHead) {
   );
 }
 
+/** Adds how long ago the organization was created, unless that is the date itself. */
+function createdFact(at: string, now: number) {
+  const isDate = relativeTime(Date.parse(at), now) === shortDate(Date.parse(at), now);
+  return {
+    label: "Created",
+    value: <DayTime at={at} now={now} />,
+    second: isDate ? null : <RelativeTime at={at} now={now} />,
+  };
+}
+
 function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now: number }) {
   const { id, externalId, createdAt, lastUsedAt, lastUsageAt, timezone, overrides } = organization;
   const overrideCount = overrides.limits.length +
@@ -171,11 +181,7 @@ function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now:
         </a>
       ),
     },
-    {
-      label: "Created",
-      value: <DayTime at={createdAt} now={now} />,
-      second: <RelativeTime at={createdAt} now={now} />,
-    },
+    createdFact(createdAt, now),
   ];
   return (
     <dl class="key-facts in-head">
@@ -183,7 +189,7 @@ function HeadFacts({ organization, plan, usage, now }: OrganizationHead & { now:
         <div>
           <dt>{label}</dt>
           <dd class="name">{value}</dd>
-          <dd class="muted tiny">{second}</dd>
+          {second !== null && <dd class="muted tiny">{second}</dd>}
         </div>
       ))}
     </dl>
