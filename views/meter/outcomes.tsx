@@ -99,7 +99,7 @@ function RejectionList({ rejections, frame, about }: Props & { about: (rejection
           <div>
             <span class="name">{outcomeWords[rejection.outcome]}</span>
             <span class="second">
-              {about(rejection)} <code class="pick tiny">{rejection.requestId}</code>
+              {about(rejection)} · <code class="pick tiny">{rejection.requestId}</code>
             </span>
           </div>
           <MomentTime at={rejection.time} now={frame.now} />

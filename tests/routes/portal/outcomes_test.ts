@@ -45,7 +45,7 @@ testApp(
     // The page shows a key's budget itself.
     assert.match(
       await open(`/portal/api-keys/${own.id}`),
-      /<span class="second">tiles · Requests per month <code/,
+      /<span class="second">tiles · Requests per month · <code/,
     );
 
     // Those of a key that was replaced are on the page of the new one.
