@@ -70,7 +70,12 @@ function MetricLink({ metric, total, change, href, isChosen, period }: MetricTot
       {change === undefined ? null : (
         <span class="change-line">
           <ShortChange percent={change} />
-          {change === null ? null : ` vs ${unbroken(period)}`}
+          {change !== null && (
+            <>
+              {" "}
+              <span class="period">{`vs ${unbroken(period)}`}</span>
+            </>
+          )}
         </span>
       )}
     </a>
