@@ -38,9 +38,11 @@ browserTest("gives the code to the page that opened the window", async ({ test, 
     await popup.locator("#email").fill(person.email);
     await popup.getByLabel("Password").fill(testPassword);
     await popup.getByRole("button", { name: "Sign in", exact: true }).click();
-    // Before that, a click could belong to another page.
+    const allow = popup.getByRole("button", { name: "Allow" });
+    await allow.waitFor();
+    // Before the pointer moves, a click could belong to another page.
     await popup.mouse.move(5, 5);
-    await popup.getByRole("button", { name: "Allow" }).click();
+    await allow.click();
     const answer = page.locator("#answer", { hasText: "code=" });
     await answer.waitFor();
     const parameters = new URLSearchParams(await answer.innerText());
