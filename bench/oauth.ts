@@ -1,4 +1,4 @@
-// Measures the OpenID provider as ratios within one run: a code and its exchange against oidc-provider on Node.js, and introspection
+// Measures the OpenID provider as ratios within one run: authorization with a session and the token request against oidc-provider on Node.js, and introspection
 // of a token against GET /api/auth/me. `deno run -A bench/oauth.ts`. BENCH_ROUNDS, BENCH_SECONDS and BENCH_ONLY as in main.ts.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
@@ -185,7 +185,7 @@ await runToEnd(async () => {
     await using other = await startOther(folder);
     for (const atOnce of [1, 8]) {
       await compare(
-        `code and exchange : oidc-provider, ${atOnce} at once`,
+        `authorize and token : oidc-provider, ${atOnce} in parallel`,
         () => signInsPerSecond(own, atOnce),
         () => signInsPerSecond(other, atOnce),
       );

@@ -134,36 +134,42 @@ withPublisher("gives up on a document that stalls", async (publisher) => {
   stalled.resolve(new Response());
 }, { timeoutMs: 100 });
 
-withPublisher("sends one request for many people at once, and few for one person", async (publisher) => {
-  const { asked } = publisher;
-  const people = await Promise.all(Array.from({ length: 5 }, () => newPerson(publisher)));
-  const id = publisher.document("/client.json");
-  const answers = await Promise.all(people.map(({ cookie }) => open(publisher, cookie, addressOf(id))));
-  assert.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 200, 200]);
-  assert.deepEqual(asked, ["/client.json"]);
-  // One person can neither read more documents in a minute, nor more at the same time.
-  const [one, other] = people as [typeof people[0], typeof people[0]];
-  const begun = Promise.withResolvers<Response>();
-  const valid = publisher.publish;
-  publisher.publish = async () => (await begun.promise).clone();
-  const waiting = Array.from(
-    { length: 6 },
-    (_, index) => open(publisher, one!.cookie, addressOf(`https://${publisher.host}/slow${index}`)),
-  );
-  const busy = await Promise.race(waiting);
-  assert.equal(busy.status, 503);
-  begun.resolve(new Response("", { status: 404 }));
-  assert.equal((await Promise.all(waiting)).filter(({ status }) => status === 503).length, 2);
-  publisher.publish = valid;
-  const statuses = [];
-  for (let index = 0; index < 16; index++) {
-    statuses.push(
-      (await open(publisher, one!.cookie, addressOf(`https://${publisher.host}/x${index}`))).status,
+withPublisher(
+  "sends one request when many people arrive together, and limits those for one person",
+  async (publisher) => {
+    const { asked } = publisher;
+    const people = await Promise.all(Array.from({ length: 5 }, () => newPerson(publisher)));
+    const id = publisher.document("/client.json");
+    const answers = await Promise.all(people.map(({ cookie }) => open(publisher, cookie, addressOf(id))));
+    assert.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 200, 200]);
+    assert.deepEqual(asked, ["/client.json"]);
+    // One person can neither read more documents in a minute, nor more at the same time.
+    const [one, other] = people as [typeof people[0], typeof people[0]];
+    const begun = Promise.withResolvers<Response>();
+    const valid = publisher.publish;
+    publisher.publish = async () => (await begun.promise).clone();
+    const waiting = Array.from(
+      { length: 6 },
+      (_, index) => open(publisher, one!.cookie, addressOf(`https://${publisher.host}/slow${index}`)),
     );
-  }
-  assert.equal(statuses.at(-1), 429);
-  assert.equal((await open(publisher, other!.cookie, addressOf(publisher.document("/b.json")))).status, 200);
-});
+    const busy = await Promise.race(waiting);
+    assert.equal(busy.status, 503);
+    begun.resolve(new Response("", { status: 404 }));
+    assert.equal((await Promise.all(waiting)).filter(({ status }) => status === 503).length, 2);
+    publisher.publish = valid;
+    const statuses = [];
+    for (let index = 0; index < 16; index++) {
+      statuses.push(
+        (await open(publisher, one!.cookie, addressOf(`https://${publisher.host}/x${index}`))).status,
+      );
+    }
+    assert.equal(statuses.at(-1), 429);
+    assert.equal(
+      (await open(publisher, other!.cookie, addressOf(publisher.document("/b.json")))).status,
+      200,
+    );
+  },
+);
 
 withPublisher(
   "shows errors as a page until the person has consented, and then sends them",

@@ -113,7 +113,7 @@ for (const [module, changes] of Object.entries(rejected)) {
   });
 }
 
-/** The same claims with the algorithm "none". */
+/** Returns a token with the same claims and the algorithm "none". */
 function unsigned(token: string): string {
   const header = Buffer.from(JSON.stringify({ alg: "none", typ: "JWT" })).toString("base64url");
   return `${header}.${token.split(".")[1]}.`;

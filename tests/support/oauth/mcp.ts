@@ -78,7 +78,7 @@ export async function withMcpServer(
   }
 }
 
-/** What a client of the SDK keeps, and where it last sent the browser. */
+/** Keeps what a client of the SDK stores, and where it last sent the browser. */
 export class KeptAuthorization implements auth.OAuthClientProvider {
   readonly redirectUrl = nativeRedirect;
   readonly clientMetadata = { redirect_uris: [nativeRedirect] };

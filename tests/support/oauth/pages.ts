@@ -4,7 +4,7 @@ import { type TestApp, testPassword } from "../app/app.ts";
 import type { Visited, Visitor } from "../identity_providers/visitor.ts";
 import { formsOf, type PageForm } from "../portal/markup.ts";
 
-/** What became of a visit: where our pages sent the browser, and the paths of the forms that the person answered. */
+/** Says how a visit ended: where our pages sent the browser, and the paths of the forms that the person answered. */
 export interface Passed {
   /** The address at the application; null if the last page leads nowhere. */
   readonly answer: URL | null;
