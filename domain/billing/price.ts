@@ -3,8 +3,8 @@ import { scaledToDecimal } from "../meter/quantity.ts";
 
 /** Decimal places of the price of one unit. */
 export const pricePlaces = 12;
-/** Quantities have 6 decimal places. */
-const amountPlaces = pricePlaces + 6;
+/** Decimal places of an amount: those of a price, and 6 of the quantity. */
+export const amountPlaces = pricePlaces + 6;
 const priceForm = /^\d{1,12}(\.\d{1,12})?$/;
 
 /** Maximum number of prices of a metric. */

@@ -2,12 +2,10 @@
 import { typedDigits } from "../number_text.ts";
 import { quantityMicros, scaledToDecimal, splitQuantity } from "../meter/quantity.ts";
 import { parseTypedQuantity, scaleOf, singular } from "../meter/typed_quantity.ts";
-import { pricePlaces, priceUnits } from "./price.ts";
+import { amountPlaces, pricePlaces, priceUnits } from "./price.ts";
 
 const amountForm = /^(\d{1,3}(?:,\d{3}){1,7}|\d{1,24})(?:\.(\d{1,24}))?$/;
 const unitsMax = 10n ** BigInt(2 * pricePlaces);
-/** Quantities have 6 decimal places. */
-const quantityPlaces = 6;
 
 /** Reads a typed quantity that has a price, such as `1,000 requests`, `GB` or nothing for one. Null for one that isn't understood, and for 0. */
 export function pricedQuantity(text: string, unit: string | null): number | null {
@@ -37,17 +35,17 @@ export function unitPriceOf(
   const micros = microsOf(quantity);
   if (whole === "" || micros === 0n) return null;
   const divisor = 10n ** BigInt(decimals.length) * micros;
-  const scaled = BigInt(whole.replaceAll(",", "") + decimals) * 10n ** BigInt(pricePlaces + quantityPlaces);
+  const scaled = BigInt(whole.replaceAll(",", "") + decimals) * 10n ** BigInt(amountPlaces);
   const units = scaled / divisor;
   if (units >= unitsMax) return null;
   if (scaled % divisor === 0n) return { unitPrice: scaledToDecimal(units, pricePlaces) };
-  const amountOf = (units: bigint) => scaledToDecimal(units * micros, pricePlaces + quantityPlaces);
+  const amountOf = (units: bigint) => scaledToDecimal(units * micros, amountPlaces);
   return { nearest: [amountOf(units), amountOf(units + 1n)] };
 }
 
 /** Returns the exact price of a quantity. @param unitPrice A stored price. */
 export function priceFor(unitPrice: string, quantity: number): string {
-  return scaledToDecimal(priceUnits(unitPrice) * microsOf(quantity), pricePlaces + quantityPlaces);
+  return scaledToDecimal(priceUnits(unitPrice) * microsOf(quantity), amountPlaces);
 }
 
 function microsOf(quantity: number): bigint {
