@@ -147,7 +147,7 @@ let looks = 0;
  * Checks a loaded page on each screen without reloading it. A quick run checks a copy, in which repeated rows are left out, and only
  * its colors on the second screen.
  *
- * @param page Works with JavaScript disabled too.
+ * @param page With JavaScript enabled: without it, no timer of axe-core ends.
  * @param options `on`: the screens. Default: phone and desktop, one light and the other dark, swapped from call to call. `inPlace`:
  *   whether a copy would look different.
  * @returns One line per problem: axe-core violations (frames excluded), horizontal scrolling, or not exactly one `h1`.
