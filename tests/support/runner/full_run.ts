@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { filesBelow, root } from "../build/sources.ts";
 
 const record = "tests/full_run.json";
+const failures = "dist/failed_tests.json";
 
 /** @returns The SHA-256 of the files on which everything depends. */
 function fingerprint(): string {
@@ -15,6 +16,28 @@ function fingerprint(): string {
 export function noteFullRun(seed: string): void {
   const text = JSON.stringify({ "denow, deno.lock and db/engine": fingerprint(), seed }, null, 2);
   Deno.writeTextFileSync(root + record, `${text}\n`);
+}
+
+/** The tests that failed in the last full run of all files. */
+export interface FailedTests {
+  readonly seed: string;
+  readonly names: readonly string[];
+}
+
+/** Remembers which tests failed, until they pass. */
+export function noteFailures(failed: FailedTests): void {
+  Deno.mkdirSync(`${root}dist`, { recursive: true });
+  Deno.writeTextFileSync(root + failures, JSON.stringify({ ...failed, fingerprint: fingerprint() }));
+}
+
+/** @returns Null if none failed, or if what everything depends on has changed since: then all tests must run again. */
+export function failedTests(): FailedTests | null {
+  try {
+    const { fingerprint: former, ...failed } = JSON.parse(Deno.readTextFileSync(root + failures));
+    return former === fingerprint() ? failed : null;
+  } catch {
+    return null;
+  }
 }
 
 /** True if no full run has passed since they changed. */

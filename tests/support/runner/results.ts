@@ -1,15 +1,16 @@
 // Reads what `deno test` reports about single tests.
 
 export interface Results {
-  readonly success: boolean;
   readonly passed: number;
-  readonly failed: number;
+  readonly failed: readonly string[];
   readonly skipped: readonly string[];
+  /** The number of files that could be loaded. */
+  readonly files: number;
   readonly tests: readonly { readonly name: string; readonly seconds: number }[];
 }
 
 /** Reads a report in JUnit's format. @returns Nothing if there is none, because a file could not be loaded. */
-export async function readResults(path: string): Promise<Omit<Results, "success">> {
+export async function readResults(path: string): Promise<Results> {
   const text = await Deno.readTextFile(path).catch(() => "");
   const cases = [...text.matchAll(/<testcase name="([^"]*)"[^>]* time="([\d.]+)"[^>]*>([^]*?)<\/testcase>/g)];
   const names = new Set(cases.map(([, name]) => name));
@@ -26,8 +27,9 @@ export async function readResults(path: string): Promise<Omit<Results, "success"
   }));
   return {
     passed: tests.filter(({ isSkipped, isFailed }) => !isSkipped && !isFailed).length,
-    failed: tests.filter(({ isFailed }) => isFailed).length,
+    failed: tests.filter(({ isFailed }) => isFailed).map(({ name }) => name),
     skipped: tests.filter(({ isSkipped }) => isSkipped).map(({ name }) => name),
+    files: [...text.matchAll(/<testsuite /g)].length,
     tests,
   };
 }

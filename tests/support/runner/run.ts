@@ -3,9 +3,10 @@
 //   ./denow task test            each promise once, with the same random choices in every run
 //   ./denow task test meter      only files in folders called meter, or whose names begin with it
 //   ./denow task test:full       everything: random seeds, many rounds of faults, both databases, the newest Deno
+//   ./denow task test:full --failed   only what failed in the last full run, which has passed once that does
 import { bundle } from "../build/bundle.ts";
 import { root } from "../build/sources.ts";
-import { noteFullRun } from "./full_run.ts";
+import { failedTests, noteFailures, noteFullRun } from "./full_run.ts";
 import { cpuSeconds, endProcesses, RunFolder } from "./leftovers.ts";
 import { installCommand, machineFault } from "./needs.ts";
 import { readResults, type Results } from "./results.ts";
@@ -22,12 +23,20 @@ interface Part {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+interface PartResults extends Results {
+  readonly success: boolean;
+  /** True if all files could be loaded. */
+  readonly isWhole: boolean;
+}
+
 interface Run {
   readonly folder: RunFolder;
   readonly isFull: boolean;
-  /** True if it is a full run of all files. */
+  /** True if it is a full run of all files, or of what failed in the last one. */
   readonly isComplete: boolean;
   readonly seed: string;
+  /** The names of tests; null for all. */
+  readonly only: readonly string[] | null;
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -39,6 +48,8 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const fault = machineFault();
   if (fault !== null) return say(`${fault}\n`, 1);
+  const failed = args.includes("--failed") ? failedTests() : undefined;
+  if (failed === null) return say("no full run of this runtime and database engine has failed\n", 1);
   const folder = await RunFolder.create();
   const interrupted = () => {
     endProcesses(folder.mark);
@@ -47,15 +58,16 @@ async function main(args: readonly string[]): Promise<number> {
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, interrupted);
   try {
-    const seed = Deno.env.get("FAULT_SEED") ?? String(Math.floor(Math.random() * 2 ** 31));
-    return await runIn({ folder, isFull, isComplete: isFull && subjects.length === 0, seed }, files);
+    const seed = Deno.env.get("FAULT_SEED") ?? failed?.seed ?? String(Math.floor(Math.random() * 2 ** 31));
+    const isComplete = isFull && subjects.length === 0;
+    return await runIn({ folder, isFull, isComplete, seed, only: failed?.names ?? null }, files);
   } finally {
     folder.remove();
   }
 }
 
 async function runIn(run: Run, files: readonly string[]): Promise<number> {
-  const { folder, isFull, seed } = run;
+  const { folder, isFull, seed, only } = run;
   const env = {
     ...folder.env,
     ...(isFull && { TEST_FULL: "1", TEST_SEED: seed }),
@@ -72,17 +84,18 @@ async function runIn(run: Run, files: readonly string[]): Promise<number> {
     const newest = { DENOW_VERSION: "newest" };
     parts.push({ name: "newest", files: files.filter(byNewestDeno), jobs: cores + 2, env: newest });
   }
-  const results: Results[] = [];
+  const results: PartResults[] = [];
   for (const part of parts.filter(({ files }) => files.length > 0)) {
-    results.push(await runPart(part, { folder, env }));
+    results.push(await runPart(part, { folder, env, only }));
   }
   return await report(results, run);
 }
 
 async function runPart(
   { name, files, jobs, env: more }: Part,
-  { folder, env }: { folder: RunFolder; env: Readonly<Record<string, string>> },
-): Promise<Results> {
+  { folder, env, only }: Pick<Run, "folder" | "only"> & { readonly env: Readonly<Record<string, string>> },
+): Promise<PartResults> {
+  const filter = only?.map((name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|");
   const junit = `${folder.path}/${name}.xml`;
   const parallel = jobs > 1 ? ["--parallel"] : [];
   const { success } = await new Deno.Command(`${root}denow`, {
@@ -90,6 +103,7 @@ async function runPart(
       "test",
       ...parallel,
       ...permissions,
+      ...filter === undefined ? [] : [`--filter=/^(?:${filter})$/`],
       `--config=${root}deno.json`,
       `--junit-path=${junit}`,
       ...files,
@@ -98,15 +112,17 @@ async function runPart(
     env: { ...env, ...more, DENO_JOBS: String(jobs) },
     stdin: "null",
   }).spawn().status;
-  return { success, ...await readResults(junit) };
+  const found = await readResults(junit);
+  return { ...found, success, isWhole: found.files === files.length };
 }
 
 /** Says what was slow, skipped and left behind, and the numbers of the run. @returns The exit status. */
 async function report(
-  results: readonly Results[],
+  results: readonly PartResults[],
   { folder, isFull, isComplete, seed }: Run,
 ): Promise<number> {
-  const sum = (numberOf: (result: Results) => number) => results.reduce((sum, one) => sum + numberOf(one), 0);
+  const sum = (numberOf: (result: PartResults) => number) =>
+    results.reduce((sum, one) => sum + numberOf(one), 0);
   const slowest = results.flatMap(({ tests }) => tests).sort((a, b) => b.seconds - a.seconds).slice(0, 10);
   say("\nSlowest:\n" + slowest.map(({ name, seconds }) => `  ${seconds.toFixed(1)} s  ${name}\n`).join(""));
   const skipped = results.flatMap(({ skipped }) => skipped);
@@ -117,12 +133,14 @@ async function report(
   for (const command of left) say(`Left running, and ended now: ${command}\n`);
   for (const name of folder.leftFiles()) say(`Left behind, and removed now: ${name}\n`);
   const success = results.every(({ success }) => success) && left.length === 0;
-  if (success && isComplete && skipped.length === 0) noteFullRun(seed);
+  const failed = results.flatMap(({ failed }) => failed);
+  if (isComplete && skipped.length === 0) {
+    if (success) noteFullRun(seed);
+    else if (results.every(({ isWhole }) => isWhole)) noteFailures({ seed, names: failed });
+  }
   say(
     `\n${isFull ? `full run, FAULT_SEED=${seed}` : "quick run"}: ${sum(({ passed }) => passed)} passed, ` +
-      `${sum(({ failed }) => failed)} failed, ${skipped.length} skipped in ${
-        minutes(performance.now() / 1000)
-      }, ` +
+      `${failed.length} failed, ${skipped.length} skipped in ${minutes(performance.now() / 1000)}, ` +
       `${minutes(await cpuSeconds())} of CPU\n`,
   );
   return success ? 0 : 1;
