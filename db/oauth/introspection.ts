@@ -32,7 +32,10 @@ export interface FoundCaller {
 /** One question: the caller's id, the hash of its secret, and the hash of the token. */
 export type TokenQuestion = readonly [caller: string, secretHash: string, tokenHash: string];
 
+type CallerRow = [id: string, secretHash: string | null];
+
 type TokenRow = [
+  tokenHash: string,
   clientId: string,
   userId: string,
   scopes: string,
@@ -43,33 +46,27 @@ type TokenRow = [
   expiresAt: number,
 ];
 
-const bounds = { createdAfter: sql`?2`, seenAfter: sql`?3`, now: sql`?4` };
+const bounds = { createdAfter: sql`?3`, seenAfter: sql`?4`, now: sql`?5` };
 
-/** Selects a JSON list: the resource and the client that ask, and the token. */
-const answer = (
-  { caller, secretHash, tokenHash }: Record<"caller" | "secretHash" | "tokenHash", Statement>,
-) =>
-  sql`json_array(
-    (SELECT a.id FROM oauth_resources a WHERE a.id = ${caller} AND a.secret_hash = ${secretHash}),
-    (SELECT a.id FROM oauth_clients a WHERE a.id = ${caller} AND a.secret_hash = ${secretHash}
+/** Selects JSON lists of the resources and the clients that ask, and of the tokens: each once, however many ask. */
+const select = (isCaller: Statement, isToken: Statement) =>
+  sql`SELECT json_array(
+    (SELECT json_group_array(json_array(a.id, a.secret_hash)) FROM oauth_resources a WHERE a.id ${isCaller}),
+    (SELECT json_group_array(json_array(a.id, a.secret_hash)) FROM oauth_clients a WHERE a.id ${isCaller}
       AND a.disabled_at IS NULL),
-    (SELECT json_array(g.client_id, g.user_id, t.scopes, iif(r.id IS NULL, NULL, json_array(r.id, r.uri)),
-        iif(o.id IS NULL, NULL, json_array(o.id, o.name, m.role)), t.kind, t.created_at, t.expires_at)
+    (SELECT json_group_array(json_array(t.token_hash, g.client_id, g.user_id, t.scopes,
+        iif(r.id IS NULL, NULL, json_array(r.id, r.uri)), iif(o.id IS NULL, NULL, json_array(o.id, o.name, m.role)),
+        t.kind, t.created_at, t.expires_at))
       FROM oauth_tokens t CROSS JOIN ${grantTables}
-      WHERE t.token_hash = ${tokenHash} AND g.id = t.grant_id AND t.expires_at > ?4 AND t.used_at IS NULL
-        AND ${liveGrant(bounds)}))`;
+      WHERE t.token_hash ${isToken} AND g.id = t.grant_id AND t.expires_at > ?5 AND t.used_at IS NULL
+        AND ${liveGrant(bounds)})) AS rows`;
 
 // Built once. A list of one takes longer than the first does.
-const selectOne = sql`SELECT json_array(${
-  answer({ caller: sql`?1`, secretHash: sql`?5`, tokenHash: sql`?6` })
-}) AS rows`;
-const selectMany = sql`SELECT json_group_array(${
-  answer({
-    caller: sql`(q.value ->> 0)`,
-    secretHash: sql`(q.value ->> 1)`,
-    tokenHash: sql`(q.value ->> 2)`,
-  })
-}) AS rows FROM json_each(?1) q`;
+const selectOne = select(sql`= ?1`, sql`= ?2`);
+const selectMany = select(
+  sql`IN (SELECT value FROM json_each(?1))`,
+  sql`IN (SELECT value FROM json_each(?2))`,
+);
 
 /** Finds tokens, in the order of the questions. Read each time, so that nothing is stale. */
 export async function findTokens(
@@ -77,24 +74,31 @@ export async function findTokens(
   questions: readonly TokenQuestion[],
   { createdAfter, seenAfter, now }: SessionBounds,
 ): Promise<FoundCaller[]> {
-  const [first, second] = questions;
-  if (first === undefined) return [];
+  const callers = [...new Set(questions.map(([caller]) => caller))];
+  const hashes = [...new Set(questions.map(([, , tokenHash]) => tokenHash))];
   const times = [createdAfter, seenAfter, now] as const;
   const found = await database.readFirst<{ rows: string }>(
-    second === undefined
-      ? bind(selectOne, first[0], ...times, first[1], first[2])
-      : bind(selectMany, JSON.stringify(questions), ...times),
+    callers.length === 1 && hashes.length === 1
+      ? bind(selectOne, callers[0] ?? "", hashes[0] ?? "", ...times)
+      : bind(selectMany, JSON.stringify(callers), JSON.stringify(hashes), ...times),
   );
-  const rows = JSON.parse(found?.rows ?? "[]") as [string | null, string | null, TokenRow | null][];
-  return rows.map(([resourceId, clientId, token]) => ({
-    resourceId,
-    clientId,
-    token: token && toToken(token),
-  }));
+  const [resources, clients, rows] = JSON.parse(found?.rows ?? "[[],[],[]]") as [
+    CallerRow[],
+    CallerRow[],
+    TokenRow[],
+  ];
+  const secretHashes = [new Map(resources), new Map(clients)] as const;
+  const tokens = new Map(rows.map((row) => [row[0], toToken(row)]));
+  return questions.map(([caller, secretHash, tokenHash]) => {
+    const [resourceId = null, clientId = null] = secretHashes.map((known) =>
+      known.get(caller) === secretHash ? caller : null
+    );
+    return { resourceId, clientId, token: tokens.get(tokenHash) ?? null };
+  });
 }
 
 function toToken(
-  [clientId, userId, scopes, resource, organization, kind, createdAt, expiresAt]: TokenRow,
+  [, clientId, userId, scopes, resource, organization, kind, createdAt, expiresAt]: TokenRow,
 ): FoundToken {
   return {
     clientId,
