@@ -21,8 +21,8 @@ export function tokenStatusRoutes(app: App, parts: AppParts): void {
     async handle(c, form) {
       const authorization = c.get("headers")["authorization"];
       if (/^bearer /i.test(authorization ?? "")) return await asOperator(c, parts, form);
-      const { id, secret } = readClientCredentials(authorization, form);
-      const given = { id, secret: secret ?? "", client: c.get("client") };
+      const { id, secretHash } = readClientCredentials(authorization, form);
+      const given = { id, secretHash, client: c.get("client") };
       return await introspectToken(services, given, requireToken(form));
     },
   });

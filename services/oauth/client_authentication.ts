@@ -9,7 +9,12 @@ import type { ClientInfo } from "../../domain/access/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import { AppError } from "../../domain/errors.ts";
 import { assertionAlgorithms } from "../../domain/oauth/client_document.ts";
-import { assertionMs, assertionToleranceMs } from "../../domain/oauth/oauth_limits.ts";
+import {
+  assertionMs,
+  assertionToleranceMs,
+  knownHeaderCharactersMax,
+  knownHeadersMax,
+} from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import type { Context } from "../context.ts";
@@ -17,8 +22,8 @@ import type { RateLimitState } from "../rate_limiter.ts";
 
 export interface ClientCredentials {
   readonly id: string;
-  /** Null without a secret. */
-  readonly secret: string | null;
+  /** The SHA-256 of the secret; null without one. */
+  readonly secretHash: string | null;
   /** A JWT (RFC 7523); null without one. */
   readonly assertion: string | null;
 }
@@ -35,20 +40,19 @@ export function readClientCredentials(
   authorization: string | undefined,
   form: ReadonlyMap<string, string>,
 ): ClientCredentials {
-  const [, basic] = /^Basic ([\w+/=-]+)$/i.exec(authorization ?? "") ?? [];
+  const basic = readBasic(authorization);
   const id = form.get("client_id");
   const secret = form.get("client_secret");
   const assertion = form.get("client_assertion") ?? null;
   if (assertion !== null && (secret ?? authorization) !== undefined) throw repeatedError();
   if (assertion !== null && form.get("client_assertion_type") !== assertionType) throw invalidClientError();
-  if (basic === undefined) {
+  if (basic === null) {
     const name = id ?? (assertion && subjectOf(assertion));
     if (name === null || name === undefined || authorization !== undefined) throw invalidClientError();
-    return { id: name, secret: secret ?? null, assertion };
+    return { id: name, secretHash: secret === undefined ? null : hashSecretToken(secret), assertion };
   }
-  const [name, password] = decodeBasic(basic);
-  if (secret !== undefined || id !== undefined && id !== name) throw repeatedError();
-  return { id: name, secret: password, assertion };
+  if (secret !== undefined || id !== undefined && id !== basic.id) throw repeatedError();
+  return { ...basic, assertion };
 }
 
 const repeatedError = () => new OAuthError("invalid_request", "Send the client's credentials once.");
@@ -61,6 +65,25 @@ function subjectOf(assertion: string): string | null {
   } catch {
     return null;
   }
+}
+
+type BasicCredentials = Pick<ClientCredentials, "id" | "secretHash">;
+
+/** By header. Reading one takes longer than finding its client. They prove nothing: each request compares the hash with the stored one. */
+const knownHeaders = new Map<string, BasicCredentials>();
+
+/** Reads the credentials of HTTP Basic; null without them. An empty password is none. */
+function readBasic(header = ""): BasicCredentials | null {
+  const known = knownHeaders.get(header);
+  if (known !== undefined) return known;
+  const [, basic] = /^Basic ([\w+/=-]+)$/i.exec(header) ?? [];
+  if (basic === undefined) return null;
+  const [id, secret] = decodeBasic(basic);
+  const read = { id, secretHash: secret === "" ? null : hashSecretToken(secret) };
+  if (header.length > knownHeaderCharactersMax) return read;
+  if (knownHeaders.size >= knownHeadersMax) knownHeaders.clear();
+  knownHeaders.set(header, read);
+  return read;
 }
 
 /** Both parts are encoded as in forms (RFC 6749, section 2.3.1). */
@@ -85,7 +108,7 @@ function decodeBasic(text: string): [string, string] {
  */
 export async function authenticateClient(
   context: AuthenticationContext,
-  { id, secret, assertion }: ClientCredentials,
+  { id, secretHash: given, assertion }: ClientCredentials,
   from: ClientInfo,
 ): Promise<StoredClient> {
   const { rateLimits: { clientSecrets } } = context;
@@ -93,12 +116,12 @@ export async function authenticateClient(
   if (client === undefined || !client.enabled) throw invalidClientError();
   const { type, secretHash } = client;
   if (type === "public") {
-    if (secret !== null && secret !== "" || assertion !== null) throw invalidClientError();
+    if (given !== null || assertion !== null) throw invalidClientError();
     return client;
   }
   const isRight = secretHash === null
     ? assertion !== null && await isOwnAssertion(context, { id, assertion, from })
-    : secret !== null && isSameHash(hashSecretToken(secret), secretHash);
+    : given !== null && isSameHash(given, secretHash);
   if (!isRight) throw wrongSecretError(clientSecrets.take(from, `${client.id} `));
   return client;
 }

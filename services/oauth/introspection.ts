@@ -15,7 +15,7 @@ import { acceptOperatorToken, sessionBounds } from "../access/mod.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { Context } from "../context.ts";
 import { GatheredReads } from "../gathered_reads.ts";
-import { wrongSecretError } from "./client_authentication.ts";
+import { type ClientCredentials, wrongSecretError } from "./client_authentication.ts";
 
 /** The response about a token that doesn't work, or doesn't concern the caller. */
 const inactive = { active: false } as const;
@@ -42,9 +42,7 @@ export class TokenSearch {
 }
 
 /** The credentials of a client or a resource, and where they come from. */
-interface Credentials {
-  readonly id: string;
-  readonly secret: string;
+interface Credentials extends Pick<ClientCredentials, "id" | "secretHash"> {
   readonly client: ClientInfo;
 }
 
@@ -55,10 +53,10 @@ interface Credentials {
  */
 export async function introspectToken(
   { config, tokenSearch, rateLimits: { clientSecrets } }: Context,
-  { id, secret, client }: Credentials,
+  { id, secretHash, client }: Credentials,
   token: string,
 ): Promise<Introspection> {
-  const found = await tokenSearch.find([id, hashSecretToken(secret), hashSecretToken(token)]);
+  const found = await tokenSearch.find([id, secretHash ?? "", hashSecretToken(token)]);
   if (found.resourceId === null && found.clientId === null) {
     throw wrongSecretError(clientSecrets.take(client, `${id} `));
   }

@@ -11,7 +11,9 @@ import {
   newResource,
   post,
 } from "../../support/oauth/issued.ts";
-import { newOperatorToken } from "../../support/operators/operators.ts";
+import { rotateClientSecret } from "../../../services/oauth/clients.ts";
+import { rotateResourceSecret } from "../../../services/oauth/resources.ts";
+import { commandLineActor, newOperatorToken } from "../../support/operators/operators.ts";
 import { run } from "../../support/people/scene.ts";
 
 const settings = { SECRETS_KEY: "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=" };
@@ -148,6 +150,48 @@ onBothDatabases("a token ends and pauses with what it depends on, on the next re
   assert.equal(signedOut.status, 204);
   assert.equal(await isActive(), false);
   assert.deepEqual(await introspect(test, client, token), { active: false });
+}, settings);
+
+onBothDatabases("requests of the same turn each get the answer about their own token", async (test) => {
+  const { person, client, tool, token, tokens } = await scene(test);
+  const other = await newClient(test);
+  const { access_token: others } = await issue(test, { person, client: other });
+  const ask = async (caller: IssuedClient, about: string) => {
+    const { status, body } = await post(test, "/oauth/introspect", { token: about }, basic(caller));
+    return status === 200 ? body.active as boolean : status;
+  };
+  const asked = [
+    [tool, token, true],
+    [tool, token, true],
+    [{ ...tool, secret: client.secret }, token, 401],
+    [client, token, true],
+    [client, tokens.refresh_token, true],
+    [client, others, false],
+    [other, others, true],
+    [other, token, false],
+    [{ id: client.id, secret: other.secret }, token, 401],
+    [{ id: "cli_1", secret: client.secret }, token, 401],
+    [tool, "service_access_unknown", false],
+  ] as const;
+  assert.deepEqual(
+    await Promise.all(asked.map(([caller, about]) => ask(caller, about))),
+    asked.map(([, , expected]) => expected),
+  );
+}, settings);
+
+onBothDatabases("a replaced secret stops working with the next request", async (test) => {
+  const { client, tool, token } = await scene(test);
+  const ask = async (caller: IssuedClient) =>
+    (await post(test, "/oauth/introspect", { token }, basic(caller))).status;
+  assert.deepEqual([await ask(client), await ask(tool)], [200, 200]);
+  const { secret: ofClient } = await rotateClientSecret(test.services, commandLineActor, client.id);
+  const { secret: ofTool } = await rotateResourceSecret(test.services, commandLineActor, tool.id);
+  assert.deepEqual([await ask(client), await ask(tool)], [401, 401]);
+  assert.equal((await post(test, "/oauth/token", { grant_type: "x" }, basic(client))).status, 401);
+  assert.deepEqual([await ask({ ...client, secret: ofClient }), await ask({ ...tool, secret: ofTool })], [
+    200,
+    200,
+  ]);
 }, settings);
 
 testApp("a token expires after fifteen minutes", async (test) => {
