@@ -12,11 +12,12 @@ import { domainPermits, liveSession, type SessionBounds, updateSessionSeen } fro
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** The tables that {@linkcode liveGrant} reads, from the grant `g` on. */
-export const grantTables =
-  sql`oauth_grants g JOIN oauth_clients c ON c.id = g.client_id JOIN users u ON u.id = g.user_id
+const tablesOf = (grants: Statement): Statement =>
+  sql`${grants} g JOIN oauth_clients c ON c.id = g.client_id JOIN users u ON u.id = g.user_id
   LEFT JOIN sessions s ON s.id = g.session_id LEFT JOIN oauth_resources r ON r.id = g.resource_id
   LEFT JOIN organizations o ON o.id = g.organization_id
   LEFT JOIN memberships m ON m.user_id = g.user_id AND m.organization_id = g.organization_id`;
+export const grantTables = tablesOf(sql`oauth_grants`);
 
 const rankOf = (role: Statement): Statement => sql`instr('MEMBER ADMIN  OWNER', ${role})`;
 
@@ -57,7 +58,7 @@ export interface FoundToken extends Subject {
 }
 
 interface TokenRow {
-  readonly row: string;
+  readonly row?: unknown;
 }
 
 const tokenColumns =
@@ -66,18 +67,39 @@ const tokenColumns =
   u.email_verified_at IS NOT NULL, o.id, o.name, m.role, u.operator_since IS NOT NULL AND s.second_factor_at IS NOT NULL,
   (SELECT json_group_array(json_array(n.organization_id, n.role)) FROM memberships n WHERE n.user_id = u.id))`;
 
-/** Finds a token that works now, or a used refresh token. */
+/** Reads a token that works now, or a used refresh token, for {@linkcode foundToken}. */
+export const selectToken = (tokenHash: string, bounds: SessionBounds): Statement =>
+  sql`SELECT ${tokenColumns} AS row FROM oauth_tokens t CROSS JOIN ${grantTables}
+    WHERE t.token_hash = ${tokenHash} AND g.id = t.grant_id AND t.expires_at > ${bounds.now} AND ${
+    liveGrant(bounds)
+  }`;
+
+export const foundToken = (found: TokenRow | undefined): FoundToken | undefined =>
+  found && toToken(JSON.parse(String(found.row)));
+
 export async function findToken(
   database: DatabaseReader,
   tokenHash: string,
   bounds: SessionBounds,
 ): Promise<FoundToken | undefined> {
-  const found = await database.readFirst<TokenRow>(sql`
-    SELECT ${tokenColumns} AS row FROM oauth_tokens t CROSS JOIN ${grantTables}
-    WHERE t.token_hash = ${tokenHash} AND g.id = t.grant_id AND t.expires_at > ${bounds.now} AND ${
-    liveGrant(bounds)
-  }`);
-  return found && toToken(JSON.parse(found.row));
+  return foundToken(await database.readFirst<TokenRow>(selectToken(tokenHash, bounds)));
+}
+
+/** Finds the token that a code would be exchanged for, without its ids and secrets. */
+export async function findTokenOfCode(
+  database: DatabaseReader,
+  codeHash: string,
+  bounds: SessionBounds,
+): Promise<FoundToken | undefined> {
+  const code = sql`(SELECT 'access' AS kind, '' AS id, '' AS refresh_secret, NULL AS offline_until, *
+    FROM oauth_codes WHERE code_hash = ${codeHash} AND used_at IS NULL AND expires_at > ${bounds.now})`;
+  return foundToken(
+    await database.readFirst<TokenRow>(
+      sql`SELECT ${tokenColumns} AS row FROM ${code} t CROSS JOIN ${tablesOf(code)} WHERE ${
+        liveGrant(bounds)
+      }`,
+    ),
+  );
 }
 
 // deno-lint-ignore no-explicit-any -- the columns above, in order

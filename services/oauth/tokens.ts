@@ -1,5 +1,6 @@
 // Exchanges codes and refresh tokens for tokens, and looks access tokens up.
 import { createHmac, hash, randomBytes } from "node:crypto";
+import type { JWTPayload } from "jose";
 import { findCode, type StoredCode, useCode } from "../../db/oauth/codes.ts";
 import { findClient, type StoredClient } from "../../db/oauth/clients.ts";
 import {
@@ -7,11 +8,14 @@ import {
   deleteGrantsBefore,
   deleteOldTokens,
   findToken,
+  findTokenOfCode,
   type FoundToken,
+  foundToken,
   insertGrantOfCode,
   insertToken,
   type NewToken,
   rotateRefreshToken,
+  selectToken,
 } from "../../db/oauth/tokens.ts";
 import { newId } from "../../domain/id.ts";
 import { claimsOf } from "../../domain/oauth/claims.ts";
@@ -67,7 +71,12 @@ export async function exchangeCode(
   const refreshSecret = randomBytes(32).toString("base64url");
   const access = newAccessToken(context, { grantId, scopes: null, now });
   const refresh = client.grants.includes("refresh_token") ? newRefreshToken(context, { grantId, now }) : null;
-  const [used] = code.usedAt === null
+  const bounds = sessionBounds(context.config, now);
+  const { nonce, usedAt } = code;
+  const ahead = usedAt === null
+    ? signAhead(context, client, { found: await findTokenOfCode(database, codeHash, bounds), nonce, now })
+    : null;
+  const results = usedAt === null
     ? await database.write([
       useCode(codeHash, { grantId, now }),
       insertGrantOfCode({ grantId, codeHash, refreshSecret, now }),
@@ -75,21 +84,43 @@ export async function exchangeCode(
       ...(refresh === null ? [] : [insertToken(refresh.row)]),
       deleteGrantsBefore(grantId),
       ...deleteOldTokens(now),
+      selectToken(access.row.tokenHash, bounds),
     ])
     : [];
-  if (used === undefined || used.changes === 0) {
+  if (results[0]?.changes !== 1) {
     const { grantId: first } = await findCode(database, codeHash) ?? code;
     if (first !== null) await database.write([deleteGrant(first)]);
     throw invalidGrantError("The code was used, or has expired.");
   }
-  const found = await findToken(database, access.row.tokenHash, sessionBounds(context.config, now));
+  const found = foundToken(results.at(-1)?.rows[0]);
   if (found === undefined) throw invalidGrantError("The access has ended.");
-  return await respond(context, client, {
-    found,
-    access: access.token,
-    refresh: refresh?.token,
-    nonce: code.nonce,
-  });
+  const issued = { found, access: access.token, refresh: refresh?.token, nonce };
+  return await respond(context, client, { ...issued, now, ahead });
+}
+
+/** An ID token that is being signed. */
+interface SignedAhead {
+  /** Its claims and its algorithm. */
+  readonly text: string;
+  readonly token: Promise<string>;
+}
+
+/**
+ * Begins to sign the ID token of a code that may not work, because signing takes as long as the commit. The result may only be used if
+ * the claims are the same after it.
+ */
+function signAhead(
+  { config, signingKeys }: TokenContext,
+  client: StoredClient,
+  { found, ...about }: { found: FoundToken | undefined; nonce: string | null; now: number },
+): SignedAhead | null {
+  if (found === undefined || !found.scopes.includes("openid")) return null;
+  const claims = idTokenClaims(config, client, { found, ...about });
+  const alg = found.idTokenAlgorithm;
+  const token = signingKeys.sign(claims, { alg, typ: "JWT" });
+  // Without a commit, nothing waits for it.
+  token.catch(() => {});
+  return { text: JSON.stringify([claims, alg]), token };
 }
 
 /** @throws {OAuthError} If the request doesn't belong to the code. Nothing ends: the code may have been stolen. */
@@ -225,23 +256,23 @@ export async function findClientOfToken(
 
 /** Builds the response with new tokens; the ID token, and access tokens that the resource reads itself, are signed. */
 export async function respond(
-  context: TokenContext,
+  { config, clock, signingKeys }: TokenContext,
   client: StoredClient,
-  { found, access, refresh, nonce }: {
+  { found, access, refresh, nonce, now = clock(), ahead = null }: {
     found: FoundToken;
     access: string;
     refresh: string | undefined;
     nonce: string | null;
+    now?: number;
+    ahead?: SignedAhead | null;
   },
 ): Promise<TokenResponse> {
-  const { config, clock, signingKeys } = context;
-  const { scopes, resource, userId, idTokenAlgorithm } = found;
-  const iat = seconds(clock());
-  const iss = config.baseUrl.origin;
+  const { scopes, resource, userId, idTokenAlgorithm: alg } = found;
+  const iat = seconds(now);
   const isJwt = resource?.tokenFormat === "jwt";
   const expiresIn = seconds(isJwt ? jwtAccessTokenMs : accessTokenMs);
   const jwt = {
-    iss,
+    iss: config.baseUrl.origin,
     sub: userId,
     aud: resource?.uri ?? "",
     client_id: client.id,
@@ -251,16 +282,10 @@ export async function respond(
     scope: scopes.join(" "),
     organization: found.organization,
   };
-  const idToken = {
-    ...claimsOf(found, { scopes, access: client.access, groupNames: client.groupNames }),
-    iss,
-    aud: client.id,
-    iat,
-    exp: iat + seconds(idTokenMs),
-    sid: found.sessionId,
-    auth_time: seconds(found.authTime),
-    ...(found.amr === null ? {} : { amr: found.amr.split(" ") }),
-    ...(nonce === null ? {} : { nonce }),
+  const idToken = async () => {
+    const claims = idTokenClaims(config, client, { found, nonce, now });
+    const isSame = ahead?.text === JSON.stringify([claims, alg]);
+    return await (isSame ? ahead?.token : signingKeys.sign(claims, { alg, typ: "JWT" }));
   };
   return {
     access_token: isJwt ? await signingKeys.sign(jwt, { alg: "RS256", typ: "at+jwt" }) : access,
@@ -268,9 +293,26 @@ export async function respond(
     expires_in: expiresIn,
     scope: scopes.join(" "),
     ...(refresh === undefined ? {} : { refresh_token: refresh }),
-    ...(scopes.includes("openid")
-      ? { id_token: await signingKeys.sign(idToken, { alg: idTokenAlgorithm, typ: "JWT" }) }
-      : {}),
+    ...(scopes.includes("openid") ? { id_token: await idToken() } : {}),
+  };
+}
+
+function idTokenClaims(
+  { baseUrl }: TokenContext["config"],
+  { id, access, groupNames }: StoredClient,
+  { found, nonce, now }: { found: FoundToken; nonce: string | null; now: number },
+): JWTPayload {
+  const iat = seconds(now);
+  return {
+    ...claimsOf(found, { scopes: found.scopes, access, groupNames }),
+    iss: baseUrl.origin,
+    aud: id,
+    iat,
+    exp: iat + seconds(idTokenMs),
+    sid: found.sessionId,
+    auth_time: seconds(found.authTime),
+    ...(found.amr === null ? {} : { amr: found.amr.split(" ") }),
+    ...(nonce === null ? {} : { nonce }),
   };
 }
 
