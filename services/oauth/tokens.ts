@@ -73,11 +73,11 @@ export async function exchangeCode(
   const refresh = client.grants.includes("refresh_token") ? newRefreshToken(context, { grantId, now }) : null;
   const bounds = sessionBounds(context.config, now);
   const { nonce, usedAt } = code;
-  const ahead = usedAt === null
+  const signing = usedAt === null
     ? signAhead(context, client, { found: await findTokenOfCode(database, codeHash, bounds), nonce, now })
     : null;
-  const results = usedAt === null
-    ? await database.write([
+  const writing = usedAt === null
+    ? database.write([
       useCode(codeHash, { grantId, now }),
       insertGrantOfCode({ grantId, codeHash, refreshSecret, now }),
       insertToken(access.row),
@@ -87,6 +87,7 @@ export async function exchangeCode(
       selectToken(access.row.tokenHash, bounds),
     ])
     : [];
+  const [results, ahead] = await Promise.all([writing, signing]);
   if (results[0]?.changes !== 1) {
     const { grantId: first } = await findCode(database, codeHash) ?? code;
     if (first !== null) await database.write([deleteGrant(first)]);
@@ -98,28 +99,25 @@ export async function exchangeCode(
   return await respond(context, client, { ...issued, now, ahead });
 }
 
-/** An ID token that is being signed. */
+/** A signed ID token. `text`: its claims and its algorithm. */
 interface SignedAhead {
-  /** Its claims and its algorithm. */
   readonly text: string;
-  readonly token: Promise<string>;
+  readonly token: string;
 }
 
 /**
- * Begins to sign the ID token of a code that may not work, because signing takes as long as the commit. The result may only be used if
- * the claims are the same after it.
+ * Signs the ID token of a code that may not work, because that takes as long as the commit. The result may only be used if the claims
+ * are the same after it.
  */
-function signAhead(
+async function signAhead(
   { config, signingKeys }: TokenContext,
   client: StoredClient,
   { found, ...about }: { found: FoundToken | undefined; nonce: string | null; now: number },
-): SignedAhead | null {
+): Promise<SignedAhead | null> {
   if (found === undefined || !found.scopes.includes("openid")) return null;
   const claims = idTokenClaims(config, client, { found, ...about });
   const alg = found.idTokenAlgorithm;
-  const token = signingKeys.sign(claims, { alg, typ: "JWT" });
-  // Without a commit, nothing waits for it.
-  token.catch(() => {});
+  const token = await signingKeys.sign(claims, { alg, typ: "JWT" });
   return { text: JSON.stringify([claims, alg]), token };
 }
 
