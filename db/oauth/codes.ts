@@ -76,9 +76,9 @@ export function findCode(database: DatabaseReader, codeHash: string): Promise<St
     FROM oauth_codes o LEFT JOIN oauth_resources r ON r.id = o.resource_id WHERE o.code_hash = ${codeHash}`);
 }
 
-/** Marks a code as used for a grant, if it works and its session hasn't ended. */
+/** Marks a code as used for a grant, if it works and its session hasn't ended. It expires, so that nothing counts it as open. */
 export function useCode(codeHash: string, { grantId, now }: { grantId: string; now: number }): Statement {
-  return sql`UPDATE oauth_codes SET used_at = ${now}, grant_id = ${grantId}
+  return sql`UPDATE oauth_codes SET used_at = ${now}, expires_at = ${now}, grant_id = ${grantId}
     WHERE code_hash = ${codeHash} AND used_at IS NULL AND expires_at > ${now}
       AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = oauth_codes.session_id)`;
 }
