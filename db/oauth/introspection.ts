@@ -68,12 +68,12 @@ const selectMany = select(
   sql`IN (SELECT value FROM json_each(?2))`,
 );
 
-/** Finds tokens, in the order of the questions. Read each time, so that nothing is stale. */
+/** Finds the answers to questions. Read each time, so that nothing is stale. */
 export async function findTokens(
   database: DatabaseReader,
   questions: readonly TokenQuestion[],
   { createdAfter, seenAfter, now }: SessionBounds,
-): Promise<FoundCaller[]> {
+): Promise<ReadonlyMap<TokenQuestion, FoundCaller>> {
   const callers = [...new Set(questions.map(([caller]) => caller))];
   const hashes = [...new Set(questions.map(([, , tokenHash]) => tokenHash))];
   const times = [createdAfter, seenAfter, now] as const;
@@ -82,19 +82,17 @@ export async function findTokens(
       ? bind(selectOne, callers[0] ?? "", hashes[0] ?? "", ...times)
       : bind(selectMany, JSON.stringify(callers), JSON.stringify(hashes), ...times),
   );
-  const [resources, clients, rows] = JSON.parse(found?.rows ?? "[[],[],[]]") as [
-    CallerRow[],
-    CallerRow[],
-    TokenRow[],
-  ];
-  const secretHashes = [new Map(resources), new Map(clients)] as const;
-  const tokens = new Map(rows.map((row) => [row[0], toToken(row)]));
-  return questions.map(([caller, secretHash, tokenHash]) => {
-    const [resourceId = null, clientId = null] = secretHashes.map((known) =>
-      known.get(caller) === secretHash ? caller : null
-    );
-    return { resourceId, clientId, token: tokens.get(tokenHash) ?? null };
-  });
+  const lists = JSON.parse(found?.rows ?? "[[],[],[]]") as [CallerRow[], CallerRow[], TokenRow[]];
+  const [resources, clients] = [new Map(lists[0]), new Map(lists[1])];
+  const tokens = new Map(lists[2].map((row) => [row[0], toToken(row)]));
+  return new Map(questions.map((question) => {
+    const [caller, secretHash, tokenHash] = question;
+    return [question, {
+      resourceId: resources.get(caller) === secretHash ? caller : null,
+      clientId: clients.get(caller) === secretHash ? caller : null,
+      token: tokens.get(tokenHash) ?? null,
+    }];
+  }));
 }
 
 function toToken(

@@ -30,10 +30,10 @@ export class TokenSearch {
   readonly #reads: GatheredReads<TokenQuestion, ReadonlyMap<TokenQuestion, FoundCaller>>;
 
   constructor({ config, database, clock }: BaseContext) {
-    this.#reads = new GatheredReads(async (questions) => {
-      const found = await findTokens(database, questions, sessionBounds(config, clock()));
-      return new Map(questions.map((question, at) => [question, found[at] as FoundCaller]));
-    }, questionsPerReadMax);
+    this.#reads = new GatheredReads(
+      (questions) => findTokens(database, questions, sessionBounds(config, clock())),
+      questionsPerReadMax,
+    );
   }
 
   async find(question: TokenQuestion): Promise<FoundCaller> {

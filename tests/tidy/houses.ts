@@ -19,7 +19,7 @@ const linesMax: Readonly<Record<string, number>> = {
   keys: 6_350,
   billing: 6_210,
   people: 15_160,
-  oauth: 6_190,
+  oauth: 6_270,
   console: 7_790,
 };
 const order = Object.keys(linesMax);
