@@ -81,11 +81,11 @@ export async function createLarge(path: string, records: number): Promise<LargeF
 }
 
 /** Adds records until the file has so many. @param print Prints the progress. */
-export async function fillLarge(
+export function fillLarge(
   { path, from, stepMs }: LargeFile,
   records: number,
   print: (line: string) => void,
-): Promise<void> {
+): void {
   const sqlite = new DatabaseSync(path);
   const run = ({ sql: text, args }: Statement) => sqlite.prepare(text).run(...args);
   // Nothing needs to survive a crash before the end, and one rewrite of a page is enough.
