@@ -10,6 +10,21 @@ export type DatabaseTarget =
   | { readonly kind: "file"; readonly path: string; readonly createFolder: boolean }
   | { readonly kind: "remote"; readonly url: string; readonly authToken: string | undefined };
 
+/** Where continuous backups go. */
+export type StreamTarget =
+  | { readonly kind: "folder"; readonly folder: string }
+  | {
+    readonly kind: "s3";
+    readonly bucket: string;
+    /** Without slashes at its ends; may be empty. */
+    readonly prefix: string;
+    /** Undefined for Amazon S3. */
+    readonly endpoint: string | undefined;
+    readonly region: string;
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+  };
+
 export type Settings = Readonly<Record<string, string | undefined>>;
 
 /** Every setting with its default and the values that it accepts, for `--help` and the faults. */
@@ -70,11 +85,33 @@ export const settings = {
   BACKUP_DIR: { default: "", expected: "an existing folder for scheduled backups" },
   BACKUP_EVERY_HOURS: { default: "24", expected: "a whole number from 1 to 8760" },
   BACKUP_KEEP: { default: "7", expected: "a whole number from 1 to 10000" },
+  BACKUP_STREAM_TO: {
+    default: "",
+    expected: "an existing folder or s3://BUCKET[/PREFIX], for continuous backup",
+  },
+  BACKUP_STREAM_SECONDS: { default: "1", expected: "a whole number from 1 to 3600" },
+  BACKUP_STREAM_MB: { default: "1024", expected: "a whole number from 64 to 1000000" },
+  BACKUP_ENCRYPTION_KEY: {
+    default: "",
+    expected: "32 bytes in base64, or several of these separated by commas, the newest first",
+  },
+  BACKUP_S3_ENDPOINT: { default: "", expected: "the http or https URL of an S3-compatible store" },
+  BACKUP_S3_REGION: { default: "us-east-1", expected: "the region of the store" },
+  BACKUP_S3_ACCESS_KEY_ID: { default: "", expected: "the ID of an access key of the store" },
+  BACKUP_S3_SECRET_ACCESS_KEY: { default: "", expected: "the secret of BACKUP_S3_ACCESS_KEY_ID" },
 } as const;
 
 type SettingName = keyof typeof settings;
 /** Settings whose values are never printed. Each can also be read from the file that NAME_FILE names. */
-export const secrets = ["DATABASE_AUTH_TOKEN", "SMTP_URL", "METRICS_TOKEN", "SECRETS_KEY"] as const;
+export const secrets = [
+  "DATABASE_AUTH_TOKEN",
+  "SMTP_URL",
+  "METRICS_TOKEN",
+  "SECRETS_KEY",
+  "BACKUP_ENCRYPTION_KEY",
+  "BACKUP_S3_ACCESS_KEY_ID",
+  "BACKUP_S3_SECRET_ACCESS_KEY",
+] as const;
 /** Returns the name of the setting that names the file with a secret. */
 export function fileSetting(secret: typeof secrets[number]): string {
   return `${secret}_FILE`;
@@ -103,6 +140,7 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     ...readAddresses(reader),
     database,
     backups: readBackups(reader, database),
+    stream: readStream(reader, database),
     ...readMail(reader),
     ...readSessions(reader),
     /** Everyone, invited people or no one can create an account. */
@@ -124,7 +162,7 @@ function readConfig(reader: SettingsReader, { isTerminal }: { isTerminal: boolea
     logLevel: reader.oneOf("LOG_LEVEL", ["debug", "info", "warning", "error"]),
     logFormat: reader.oneOf("LOG_FORMAT", ["json", "text"], isTerminal ? "text" : "json"),
     metricsToken: reader.matching("METRICS_TOKEN", (text) => /^[\x21-\x7e]{16,}$/.test(text)),
-    secretsKeys: readSecretsKeys(reader),
+    secretsKeys: readKeys(reader, "SECRETS_KEY"),
   };
 }
 
@@ -233,16 +271,19 @@ function readDatabase(reader: SettingsReader): DatabaseTarget {
   return database ?? { kind: "file", path: "", createFolder: false };
 }
 
-/** Returns the keys that encrypt stored secrets, the newest first; none if they are stored as they are. */
-function readSecretsKeys(reader: SettingsReader): readonly Uint8Array[] {
-  const items = reader.text("SECRETS_KEY")?.split(",").map((item) => item.trim()) ?? [];
+/** Returns the keys that encrypt stored secrets or backups, the newest first; none if they are stored as they are. */
+function readKeys(
+  reader: SettingsReader,
+  name: "SECRETS_KEY" | "BACKUP_ENCRYPTION_KEY",
+): readonly Uint8Array[] {
+  const items = reader.text(name)?.split(",").map((item) => item.trim()) ?? [];
   const keys = items.map((item) => Uint8Array.from(Buffer.from(item, "base64")));
   // Buffer skips characters that aren't base64. The values must not be printed.
   const wrong = keys.findIndex((key, n) =>
     key.length !== 32 || Buffer.from(key).toString("base64") !== items[n]
   );
   if (wrong !== -1) {
-    reader.reject("SECRETS_KEY", keys.length === 1 ? "" : `key ${wrong + 1} of ${keys.length}`);
+    reader.reject(name, keys.length === 1 ? "" : `key ${wrong + 1} of ${keys.length}`);
   }
   return keys;
 }
@@ -255,6 +296,51 @@ function readBackups(reader: SettingsReader, database: DatabaseTarget) {
   if (folder === undefined) return undefined;
   if (database.kind === "remote") reader.reject("BACKUP_DIR", "a libSQL server makes its own backups");
   return { folder, everyHours, keep };
+}
+
+/** Returns undefined without `BACKUP_STREAM_TO`. */
+function readStream(reader: SettingsReader, database: DatabaseTarget) {
+  const target = readStreamTarget(reader, reader.text("BACKUP_STREAM_TO"));
+  const seconds = reader.integer("BACKUP_STREAM_SECONDS", { min: 1, max: 3600 });
+  const spoolBytesMax = reader.integer("BACKUP_STREAM_MB", { min: 64, max: 1_000_000 }) * 1024 * 1024;
+  const keys = readKeys(reader, "BACKUP_ENCRYPTION_KEY");
+  const keepDays = Number(reader.text("BACKUP_KEEP") ?? settings.BACKUP_KEEP.default);
+  if (target === undefined) return undefined;
+  if (database.kind === "remote") reader.reject("BACKUP_STREAM_TO", "a libSQL server makes its own backups");
+  return { target, seconds, spoolBytesMax, keys, keepDays };
+}
+
+/** @param to A folder or an `s3:` URL; commands take it as an argument. */
+function readStreamTarget(reader: SettingsReader, to: string | undefined): StreamTarget | undefined {
+  const endpoint = reader.matching("BACKUP_S3_ENDPOINT", (text) => parseBaseUrl(text) !== null);
+  const region = reader.matching("BACKUP_S3_REGION", (text) => /^[a-z0-9-]+$/i.test(text)) ??
+    settings.BACKUP_S3_REGION.default;
+  if (to === undefined) return undefined;
+  if (!/^[a-z0-9]+:\/\//i.test(to)) {
+    if (/\p{Cc}/u.test(to)) reader.reject("BACKUP_STREAM_TO");
+    return { kind: "folder", folder: to };
+  }
+  const [, bucket, prefix = ""] =
+    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,62})(?:\/+([A-Za-z0-9!_.*'()\/-]*?))?\/*$/.exec(to) ?? [];
+  if (bucket === undefined) reader.reject("BACKUP_STREAM_TO");
+  const [accessKeyId = "", secretAccessKey = ""] = ["BACKUP_S3_ACCESS_KEY_ID", "BACKUP_S3_SECRET_ACCESS_KEY"]
+    .map(
+      (name) => {
+        const text = reader.text(name as SettingName);
+        if (text === undefined) reader.reject(name as SettingName, "required with an s3:// URL");
+        return text;
+      },
+    );
+  return { kind: "s3", bucket: bucket ?? "", prefix, endpoint, region, accessKeyId, secretAccessKey };
+}
+
+/** Reads a target that a command names, with its settings from the environment. */
+export function parseStreamTarget(to: string, record: Settings) {
+  const reader = new SettingsReader({ ...record, BACKUP_STREAM_TO: to });
+  const target = readStreamTarget(reader, to);
+  const keys = readKeys(reader, "BACKUP_ENCRYPTION_KEY");
+  const { faults } = reader;
+  return faults.length > 0 || target === undefined ? { faults } : { target, keys };
 }
 
 function readBilling(reader: SettingsReader) {

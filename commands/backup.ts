@@ -20,8 +20,10 @@ interface Files {
 }
 
 /** @param line With the arguments after `gatehouse backup`. */
-export function backupCommand(line: CommandLine): Promise<number> {
-  return run(line, "output", async ({ path, file }) => {
+export async function backupCommand(line: CommandLine): Promise<number> {
+  const stream = await import("./stream.ts");
+  if (stream.isStreamBackup(line.args)) return await stream.streamBackupCommand(line);
+  return await run(line, "output", async ({ path, file }) => {
     try {
       createIfMissing(path, "nothing");
     } catch (error) {
@@ -67,8 +69,10 @@ async function backUp(path: string, file: string): Promise<number> {
 }
 
 /** @param line With the arguments after `gatehouse restore`. */
-export function restoreCommand(line: CommandLine): Promise<number> {
-  return run(line, "input", async (files, { database }) => {
+export async function restoreCommand(line: CommandLine): Promise<number> {
+  const stream = await import("./stream.ts");
+  if (stream.isStreamRestore(line.args)) return await stream.restoreStreamCommand(line);
+  return await run(line, "input", async (files, { database }) => {
     const { path } = files;
     const backup = await openBackup(files);
     if (database.kind === "file" && database.createFolder) {

@@ -5,6 +5,7 @@ import { type Database, DatabaseError, type MainDatabase } from "../db/engine/da
 import { createIfMissing, lockDataFile } from "../db/engine/data_file.ts";
 import { checkSchema, migrate, MigrationError } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
+import type { TurnMemory } from "../db/engine/stream/turns.ts";
 import { messageOf } from "../domain/errors.ts";
 import { CommandError, exitStatus } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
@@ -32,6 +33,8 @@ interface OpenOptions {
    * missing database is never created.
    */
   readonly isGuest?: boolean;
+  /** Called with the lock, before the data file is opened. Returns memory for {@linkcode openDatabase}. */
+  readonly beforeOpen?: (path: string) => TurnMemory | undefined;
   /** Lets a server start meanwhile, as printing a long list may take a while. */
   readonly onlyReads?: boolean;
 }
@@ -51,7 +54,8 @@ export async function openForCommand(config: Config, options: OpenOptions = {}):
     if (unlock === null && !isGuest) {
       throw new CommandError(`another server is running on ${databaseName(config)}`, exitStatus.busy);
     }
-    database = await openDatabase(target, { onFatal, isGuest });
+    const turns = target.kind === "file" ? options.beforeOpen?.(target.path) : undefined;
+    database = await openDatabase(target, { onFatal, isGuest, turns });
     const opened = database;
     // A libSQL server has no such lock: Gatehouse servers may be running.
     const isShared = isGuest && (unlock === null || target.kind === "remote");

@@ -105,7 +105,8 @@ export function readAllSettings(environment: Settings): { config: Config; settin
   throw new SettingsError([...faults, ..."faults" in result ? result.faults : []].join("\n"));
 }
 
-function withSecretFiles(environment: Settings): { settings: Settings; faults: string[] } {
+/** Reads the secrets that are in files. */
+export function withSecretFiles(environment: Settings): { settings: Settings; faults: string[] } {
   const found: Record<string, string> = {};
   const faults: string[] = [];
   for (const secret of secrets) {

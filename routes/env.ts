@@ -6,6 +6,7 @@ import type { AppError } from "../domain/errors.ts";
 import type { BodyPlace } from "../services/body_room.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { CountedRequest } from "../services/meter/mod.ts";
+import type { StreamState } from "../services/stream_state.ts";
 import type { Services } from "../services/services.ts";
 import type { CollectMetrics, MetricValues } from "./metric_set.ts";
 
@@ -75,4 +76,6 @@ export interface AppParts {
   readonly metrics: Metrics;
   /** Returns the metrics of all threads and of the process. @throws {AppError} As `collectAll`. */
   readonly allMetrics: () => Promise<readonly MetricValues[]>;
+  /** Present with a continuous backup. */
+  readonly streamState?: StreamState | undefined;
 }

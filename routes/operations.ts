@@ -4,6 +4,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { notFoundError } from "../domain/errors.ts";
 import { documentRoute } from "./api/endpoint.ts";
 import { unreadyReasons } from "../services/readiness.ts";
+import { streamStates } from "../services/stream_state.ts";
 import { commonErrors } from "./api/openapi/error_responses.ts";
 import { isLocalRequest } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
@@ -16,7 +17,9 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
 
   app.get("/health/ready", async (c) => {
     const reason = await parts.services.unreadyReason();
-    if (reason === null) return c.json({ status: "ok" });
+    // A backup that is behind must not take a server that works out of its balancer.
+    const backup = parts.streamState?.health(Date.now());
+    if (reason === null) return c.json({ status: "ok", ...backup && { backup } });
     c.header("Retry-After", "1");
     return c.json({ status: "unavailable", reason }, 503);
   });
@@ -27,6 +30,16 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
     return c.body(metricsText(await parts.allMetrics()), 200, { "Content-Type": metricsContentType });
   });
 }
+
+const backupSchema = z.object({
+  state: z.enum(streamStates).describe(
+    "`ok`: the copy is complete. `snapshot`: its first snapshot is being made. `gap`: nothing is copied at the moment. " +
+      "`refused`: another server uses the target. `failed`: restart the server.",
+  ),
+  behindSeconds: z.number().int().nullable().describe(
+    "Seconds since the newest state that can be restored; null if none can.",
+  ),
+}).describe("With a continuous backup: how far it is. It never makes the server unready.");
 
 /** Documents these routes. They ignore query parameters, which load balancers and scrapers may add. */
 function describeOperations(app: OpenAPIHono<AppEnv>): void {
@@ -51,7 +64,7 @@ function describeOperations(app: OpenAPIHono<AppEnv>): void {
     description:
       "Checks that the database can be read and written, and that the server is not shutting down.",
     responses: {
-      200: healthy,
+      200: { ...healthy, schema: healthy.schema.extend({ backup: backupSchema.optional() }) },
       503: {
         description: "Not ready.",
         headers: { "Retry-After": { description: "Seconds to wait before the next try.", example: "1" } },

@@ -4,6 +4,7 @@ import type { BackupState } from "../services/backups.ts";
 import { countFileDescriptors } from "../services/file_descriptors.ts";
 import type { OwnedProcessParts } from "../services/process_parts.ts";
 import type { Services } from "../services/services.ts";
+import type { StreamState } from "../services/stream_state.ts";
 import { ageSeconds, byLabel, type CollectMetrics, MetricSet } from "./metric_set.ts";
 
 interface ProcessMetricsOptions {
@@ -11,13 +12,15 @@ interface ProcessMetricsOptions {
   readonly services: Pick<Services, "unreadyReason">;
   /** Undefined without a schedule. */
   readonly backups?: (() => BackupState) | undefined;
+  /** Present with a continuous backup. */
+  readonly stream?: StreamState | undefined;
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
 export function processMetrics(
-  { parts, services, backups, version, clock }: ProcessMetricsOptions,
+  { parts, services, backups, stream, version, clock }: ProcessMetricsOptions,
 ): CollectMetrics {
   const set = new MetricSet();
   set.gauge("gatehouse_ready", {
@@ -30,6 +33,7 @@ export function processMetrics(
   addMailMetrics(set, { parts, clock });
   addWebhookMetrics(set, { parts, clock });
   if (backups !== undefined) addBackupMetrics(set, backups);
+  if (stream !== undefined) addStreamMetrics(set, stream, clock);
   addProcessMetrics(set, version);
   return () => set.collect();
 }
@@ -116,6 +120,30 @@ function addBackupMetrics(set: MetricSet, state: () => BackupState): void {
   set.counter("gatehouse_backup_failures_total", {
     help: "Scheduled backups that failed since the start.",
     counts: () => [[{}, state().failures]],
+  });
+}
+
+function addStreamMetrics(set: MetricSet, stream: StreamState, clock: () => number): void {
+  set.gauge("gatehouse_stream_ok", {
+    help: "1 if the continuous backup copies everything and has a complete snapshot, otherwise 0.",
+    value: () => stream.report.state === "ok" ? 1 : 0,
+  });
+  set.gauge("gatehouse_stream_behind_seconds", {
+    help:
+      "Seconds since the newest state that can be restored from the continuous backup; no sample if none can.",
+    value: () => stream.health(clock()).behindSeconds,
+  });
+  set.gauge("gatehouse_stream_spool_bytes", {
+    help: "Size of the segments next to the data file, most of which wait for their upload.",
+    value: () => stream.report.spoolBytes,
+  });
+  set.counter("gatehouse_stream_gaps_total", {
+    help: "Gaps in the continuous backup since the start: each begins a new snapshot.",
+    counts: () => [[{}, stream.report.gaps]],
+  });
+  set.counter("gatehouse_stream_failures_total", {
+    help: "Failed attempts to copy or to use the target since the start.",
+    counts: () => [[{}, stream.report.failures]],
   });
 }
 

@@ -15,6 +15,8 @@ export interface HttpThreadData {
   readonly version: string;
   readonly share: DatabaseShare;
   readonly rateLimitBuffer: SharedArrayBuffer;
+  /** Memory of the state of a continuous backup. */
+  readonly streamBuffer: SharedArrayBuffer | undefined;
   readonly port: MessagePort;
 }
 

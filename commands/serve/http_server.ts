@@ -52,7 +52,7 @@ export class HttpServer {
 
   /** Handles requests from now on, and returns the metrics of this thread. */
   start(
-    { services, allMetrics, version }: Pick<AppParts, "allMetrics"> & {
+    { services, allMetrics, streamState, version }: Pick<AppParts, "allMetrics" | "streamState"> & {
       readonly services: Services;
       readonly version: string;
     },
@@ -68,6 +68,7 @@ export class HttpServer {
       print: (line) => void writeLine(`gatehouse: ${line}`, "stderr"),
       metrics,
       allMetrics,
+      streamState,
     }, { version });
     return metrics.collect;
   }

@@ -5,6 +5,7 @@ import type { SharedDatabase } from "../../db/engine/database.ts";
 import { openShared } from "../../db/engine/open.ts";
 import type { CollectMetrics } from "../../routes/metric_set.ts";
 import { remoteProcessParts } from "../../services/process_parts.ts";
+import { StreamState } from "../../services/stream_state.ts";
 import { createServices } from "../../services/services.ts";
 import { connectCalls } from "../../services/thread_calls.ts";
 import { databaseFailure } from "../open_database.ts";
@@ -50,7 +51,7 @@ function serveThread(data: HttpThreadData): void {
 
 /** @throws {CommandError} */
 async function startThread(
-  { thread, threads, settings, version, share, rateLimitBuffer }: HttpThreadData,
+  { thread, threads, settings, version, share, rateLimitBuffer, streamBuffer }: HttpThreadData,
   main: MainThreadCalls,
 ): Promise<Started> {
   const result = parseConfig(settings, { isTerminal: Deno.stdout.isTerminal() });
@@ -69,7 +70,8 @@ async function startThread(
     httpThreads: threads,
   });
   const allMetrics = () => main.allMetrics();
-  return { database, server, collectMetrics: server.start({ services, allMetrics, version }) };
+  const streamState = streamBuffer && new StreamState(streamBuffer);
+  return { database, server, collectMetrics: server.start({ services, allMetrics, streamState, version }) };
 }
 
 function startFailure(error: unknown): StartFailure {

@@ -7,6 +7,7 @@ import { shutdownFlushMs, shutdownNoticeMs, shutdownTimeoutMs } from "../../doma
 import { collectAll } from "../../routes/metric_set.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
 import { BackupSchedule } from "../../services/backups.ts";
+import { ContinuousBackup } from "../../services/continuous_backup.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
 import { endUnlistedClients } from "../../services/oauth/mod.ts";
 import { mailMode } from "../../services/outbox/mod.ts";
@@ -54,7 +55,12 @@ export async function serve(environment: Settings, options: { version: string })
     end();
   };
   const { promise: databaseFailed, resolve: noteDatabaseFailure } = Promise.withResolvers<void>();
+  let stream: ContinuousBackup | undefined;
   const opened = await openForCommand(config, {
+    beforeOpen: (path) => {
+      if (config.stream !== undefined) stream = new ContinuousBackup({ path, plan: config.stream, log });
+      return stream?.turns;
+    },
     onFatal: (error) => {
       // Only a move ends a server on a libSQL server. Each write fails, so this happens more than once.
       if (config.database.kind === "remote") {
@@ -78,15 +84,16 @@ export async function serve(environment: Settings, options: { version: string })
   try {
     backups = await openBackupSchedule(config, log);
     const database = { opened, databaseFailed };
-    stop = await startServer({ ...options, ...database, config, settings, log, backups, fail });
+    stop = await startServer({ ...options, ...database, config, settings, log, backups, stream, fail });
   } catch (error) {
     await opened.close();
     throw error;
   }
-  if (backups === undefined) dropWritePermission();
+  if (backups === undefined && stream === undefined) dropWritePermission();
   await ended;
   log.info("stopping", { status });
   await stop();
+  await stream?.finish();
   await log.close();
   return status;
 }
@@ -115,6 +122,7 @@ interface ServerOptions {
   readonly log: ProgramLog;
   readonly opened: OpenedDatabase;
   readonly backups: BackupSchedule | undefined;
+  readonly stream: ContinuousBackup | undefined;
   readonly version: string;
   /** Resolves when the writer has died. */
   readonly databaseFailed: Promise<void>;
@@ -124,7 +132,7 @@ interface ServerOptions {
 
 /** Starts all HTTP threads, and the background work. Returns a function that stops both and closes the database. */
 async function startServer(options: ServerOptions): Promise<() => Promise<void>> {
-  const { log, opened, backups, version } = options;
+  const { log, opened, backups, stream, version } = options;
   const threadCount = countHttpThreads(options);
   requireFreePort(options.config);
   const server = new HttpServer({ ...options, thread: 1, sharesPort: threadCount > 1 });
@@ -138,19 +146,25 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const services = createServices(base, { parts, onBackgroundError, httpThreads: threadCount });
   await endUnlistedClients(services);
   const backupState = backups && (() => backups.state);
-  const sources = [processMetrics({ parts, services, backups: backupState, version, clock: Date.now })];
+  const streamState = stream?.state;
+  const sources = [
+    processMetrics({ parts, services, backups: backupState, stream: streamState, version, clock: Date.now }),
+  ];
   const allMetrics = () => collectAll(sources);
-  sources.push(server.start({ services, allMetrics, version }));
+  sources.push(server.start({ services, allMetrics, streamState, version }));
   const threads = await startHttpThreads({
     threads: threadCount,
     settings: { ...options.settings, PORT: String(config.port), BASE_URL: config.baseUrl.origin },
     version,
     database: opened.database,
     rateLimitBuffer: parts.rateLimitBuffer,
+    streamBuffer: streamState?.buffer,
     calls: { ...servedCalls(parts), allMetrics },
     onEnd: (reason) => options.fail("stopping: a thread has died", { reason }),
   });
   sources.push(...threads.metrics);
+  const share = stream && opened.database.share();
+  if (share?.kind === "file") stream?.start(share);
   options.databaseFailed.then(() => threads.callAll((calls) => calls.failDatabase("it has died")));
   announce(config, { log, httpThreads: threadCount });
   server.markReady();
@@ -179,6 +193,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
       await Promise.all([...working, server.close(), threads.callAll((calls) => calls.close())]);
       await parts.close();
       if (!isClean) await delay(shutdownFlushMs);
+      await stream?.seal();
       await opened.close();
     };
     if (!await settlesWithin(shutdownHalfMs, close())) opened.warnOfLog();

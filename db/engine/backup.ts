@@ -32,6 +32,11 @@ export async function copyDataFile(
   } finally {
     connection.close();
   }
+  return finishCopy(file);
+}
+
+/** Marks a complete copy of a data file as one without a log, syncs it to disk, and returns its size in bytes. */
+export function finishCopy(file: Deno.FsFile): number {
   file.seekSync(formatOffset, Deno.SeekMode.Start);
   file.writeSync(rollbackFormat);
   file.syncSync();

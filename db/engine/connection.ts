@@ -14,7 +14,7 @@ interface Prepared {
 }
 
 /** Pages of 4 KiB in the log at which it is checkpointed (80 MB). Each random key touches a page of its own. */
-const checkpointPages = 20_000;
+export const checkpointPages = 20_000;
 
 /** An option that the types of Deno 2.7 lack. */
 const arrayRows: object = { returnArrays: true };
@@ -44,7 +44,7 @@ export class Connection {
       if (readOnly) return;
       this.#useLog();
       this.exec("PRAGMA synchronous = FULL");
-      this.all({ sql: `PRAGMA wal_autocheckpoint = ${isGuest ? 0 : checkpointPages}`, args: [] });
+      this.checkpointAt(isGuest ? 0 : checkpointPages);
     } catch (error) {
       this.close();
       throw error;
@@ -64,11 +64,27 @@ export class Connection {
    */
   checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
     this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    this.all({ sql: "PRAGMA wal_autocheckpoint = 0", args: [] });
+    this.checkpointAt(0);
     // Writes a page, even though the value stays the same.
     this.exec("PRAGMA user_version = 0");
-    const [row] = this.all({ sql: "PRAGMA wal_checkpoint(TRUNCATE)", args: [] }) as { busy: number }[];
-    return row?.busy === 0;
+    return this.checkpointNow("TRUNCATE").busy === 0;
+  }
+
+  /** @param pages The length of the log after which a commit checkpoints it; 0 for never. */
+  checkpointAt(pages: number): void {
+    this.all({ sql: `PRAGMA wal_autocheckpoint = ${pages}`, args: [] });
+  }
+
+  /** Call it right after a commit, as {@linkcode checkpoint} does. Returns the frames of the log, and those in the data file. */
+  checkpointNow(mode: "PASSIVE" | "TRUNCATE"): { busy: number; log: number; checkpointed: number } {
+    const [row] = this.all({ sql: `PRAGMA wal_checkpoint(${mode})`, args: [] });
+    return row as { busy: number; log: number; checkpointed: number };
+  }
+
+  /** Returns a number that changes with each commit of another connection. */
+  dataVersion(): number {
+    const [row] = this.all({ sql: "PRAGMA data_version", args: [] }) as { data_version: number }[];
+    return row?.data_version ?? 0;
   }
 
   /**

@@ -14,6 +14,7 @@ import {
   type WriteOptions,
   type WriteResult,
 } from "./database.ts";
+import type { TurnMemory } from "./stream/turns.ts";
 import { type PortResponse, send, type WriterSignal } from "./writer.ts";
 import { BatchEncoder, decodeOutcomes, type OutcomesMessage } from "./writer_messages.ts";
 import { type LastWrite, WriteState } from "./write_state.ts";
@@ -24,6 +25,8 @@ interface EmbeddedOptions {
   readonly create: MissingFile;
   /** A server may have the file open: see {@linkcode Connection}. */
   readonly isGuest?: boolean;
+  /** See {@linkcode OpenRequest}. */
+  readonly turns?: TurnMemory | undefined;
   /** Called once, when the writer can't know what was written. The program must acknowledge nothing more and stop. */
   readonly onFatal: (error: DatabaseError) => void;
   /** For tests. */
@@ -41,12 +44,12 @@ function newWriterWorker(): Worker {
  * @throws {DatabaseError} When the file or its folder is missing, or the file is empty, not a database, or can't be opened.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<MainDatabase> {
-  const { path, isGuest = false, onFatal, newWorker = newWriterWorker } = options;
+  const { path, isGuest = false, turns, onFatal, newWorker = newWriterWorker } = options;
   createIfMissing(path, options.create);
   const writer = new WriterThread(newWorker());
   let reader: Connection;
   try {
-    await writer.open({ path, isGuest });
+    await writer.open({ path, isGuest, turns });
     reader = new Connection(path, { readOnly: true });
   } catch (error) {
     writer.terminate();
@@ -84,11 +87,11 @@ class WriterThread {
   }
 
   /** @throws {DatabaseError} When the file can't be opened. */
-  async open({ path, isGuest }: { path: string; isGuest: boolean }): Promise<void> {
+  async open(request: Pick<OpenRequest, "path" | "isGuest" | "turns">): Promise<void> {
     const { port1: control } = this.#channel;
     const opened = this.#response();
     const { signal, writes: { buffer: writes } } = this;
-    this.#worker.postMessage({ path, isGuest, control, signal, writes } satisfies OpenRequest, [control]);
+    this.#worker.postMessage({ ...request, control, signal, writes } satisfies OpenRequest, [control]);
     const response = await opened;
     if (response.type === "open-failed") throw new DatabaseError(response.kind, response.message);
   }

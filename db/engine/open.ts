@@ -11,18 +11,24 @@ import {
   type Statement,
 } from "./database.ts";
 import { openEmbedded, openSharedFile } from "./embedded.ts";
+import type { TurnMemory } from "./stream/turns.ts";
 
 /**
  * Opens the database that the settings name.
  *
  * @param options `onFatal`: called once or more when the program must stop. `isGuest`: see {@linkcode openEmbedded}; a libSQL server
- *   ignores it. `timeoutMs`: the deadline of a request to a libSQL server.
+ *   ignores it. `turns`: present if a continuous backup copies the log. `timeoutMs`: the deadline of a request to a libSQL server.
  * @returns The database, not yet migrated.
  * @throws {DatabaseError} When the file is missing or can't be opened.
  */
 export async function openDatabase(
   target: DatabaseTarget,
-  options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean; timeoutMs?: number },
+  options: {
+    onFatal: (error: DatabaseError) => void;
+    isGuest?: boolean;
+    turns?: TurnMemory | undefined;
+    timeoutMs?: number;
+  },
 ): Promise<MainDatabase> {
   if (target.kind === "remote") return await openRemoteDatabase({ ...target, ...options });
   return await openEmbedded({
@@ -30,6 +36,7 @@ export async function openDatabase(
     create: "nothing",
     onFatal: options.onFatal,
     isGuest: options.isGuest ?? false,
+    turns: options.turns,
   });
 }
 

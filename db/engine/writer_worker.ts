@@ -4,6 +4,7 @@ import { checkpointBusyTimeoutMs } from "../../domain/limits.ts";
 import { Connection } from "./connection.ts";
 import { DatabaseError, type DatabaseErrorKind } from "./database.ts";
 import { receive, Writer, type WriterSignal } from "./writer.ts";
+import type { TurnMemory, WriterTurns } from "./stream/turns.ts";
 import { WriteState } from "./write_state.ts";
 
 export interface OpenRequest {
@@ -14,6 +15,8 @@ export interface OpenRequest {
   readonly signal: WriterSignal;
   /** The memory of the {@linkcode WriteState}. */
   readonly writes: SharedArrayBuffer;
+  /** Present if the log is copied (continuous backup). */
+  readonly turns?: TurnMemory | undefined;
 }
 
 /** `connect`: a port for the batches of one thread. */
@@ -31,7 +34,11 @@ interface WorkerScope {
 }
 
 /** Writes until the main thread sends `close`. Never returns to the event loop meanwhile. */
-function serve(connection: Connection, { control, signal, writes }: OpenRequest): void {
+function serve(
+  connection: Connection,
+  { control, signal, writes }: OpenRequest,
+  turns: WriterTurns | undefined,
+): void {
   const writer = new Writer(connection, { writes: new WriteState(writes) });
   for (;;) {
     const messages = Atomics.load(signal, 0);
@@ -39,14 +46,16 @@ function serve(connection: Connection, { control, signal, writes }: OpenRequest)
       if (request.type === "close") return;
       writer.connect(request.port);
     }
-    if (!writer.commit()) Atomics.wait(signal, 0, messages);
+    turns?.serve();
+    if (writer.commit()) turns?.noteCommit();
+    else Atomics.wait(signal, 0, messages);
   }
 }
 
-/** Completes the data file if possible. Otherwise the log stays, and nothing is lost. */
-function close(connection: Connection, { isGuest }: { isGuest: boolean }): void {
+/** Completes the data file if possible, unless that was just done. Otherwise the log stays, and nothing is lost. */
+function close(connection: Connection, { isGuest, isSealed }: { isGuest: boolean; isSealed: boolean }): void {
   try {
-    if (!isGuest) connection.checkpoint({ busyTimeoutMs: checkpointBusyTimeoutMs });
+    if (!isGuest && !isSealed) connection.checkpoint({ busyTimeoutMs: checkpointBusyTimeoutMs });
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
   } finally {
@@ -56,17 +65,22 @@ function close(connection: Connection, { isGuest }: { isGuest: boolean }): void 
 
 if ("DedicatedWorkerGlobalScope" in globalThis) {
   const scope = globalThis as unknown as WorkerScope;
-  scope.onmessage = ({ data: request }) => {
+  scope.onmessage = async ({ data: request }) => {
     let connection: Connection;
+    let turns: WriterTurns | undefined;
     try {
       connection = new Connection(request.path, { readOnly: false, isGuest: request.isGuest });
+      if (request.turns !== undefined) {
+        const { WriterTurns } = await import("./stream/turns.ts");
+        turns = new WriterTurns(connection, request.turns);
+      }
     } catch (error) {
       const kind = error instanceof DatabaseError ? error.kind : "fault";
       return scope.postMessage({ type: "open-failed", kind, message: messageOf(error) });
     }
     scope.postMessage({ type: "opened" });
-    serve(connection, request);
-    close(connection, request);
+    serve(connection, request, turns);
+    close(connection, { ...request, isSealed: turns?.isSealed ?? false });
     scope.postMessage({ type: "closed" });
   };
 }

@@ -1,0 +1,189 @@
+// `gatehouse restore --from URL` restores a continuous backup; `gatehouse backup status|verify URL` looks at one.
+import { join } from "node:path";
+import { parseStreamTarget } from "../config.ts";
+import { DatabaseError } from "../db/engine/database.ts";
+import { lockDataFile, missingFolder } from "../db/engine/data_file.ts";
+import { MigrationError } from "../db/engine/migrate.ts";
+import { DamagedObject } from "../db/engine/stream/envelope.ts";
+import { NoSuchPoint, planReplay, type WantedPoint } from "../db/engine/stream/replay.ts";
+import { restoreStream } from "../db/engine/stream/restore_stream.ts";
+import { listManifests, listSegments } from "../db/engine/stream/snapshots.ts";
+import { openTarget, type Target } from "../db/engine/stream/target.ts";
+import { messageOf } from "../domain/errors.ts";
+import { ProgressLine } from "./progress.ts";
+import {
+  CommandError,
+  type CommandLine,
+  exitStatus,
+  SettingsError,
+  usageError,
+  withSecretFiles,
+} from "./settings.ts";
+import { writeLine } from "./terminal.ts";
+import { parseVerbArguments } from "./verb_arguments.ts";
+
+const restoreForms = {
+  restore: { subject: "new file", options: { from: "text", at: "text", "keep-sessions": "flag" } },
+} as const;
+const backupForms = {
+  status: { subject: "folder or s3:// URL", options: {} },
+  verify: { subject: "folder or s3:// URL", options: {} },
+} as const;
+
+/** True if the arguments after `gatehouse restore` are for a continuous backup. */
+export function isStreamRestore(args: readonly string[]): boolean {
+  return args.some((arg) => /^--(from|at)(=|$)/.test(arg));
+}
+
+export function isStreamBackup([verb = "", ...rest]: readonly string[]): boolean {
+  return Object.hasOwn(backupForms, verb) && rest.length > 0;
+}
+
+export async function restoreStreamCommand({ args, environment }: CommandLine): Promise<number> {
+  const parsed = parseVerbArguments("gatehouse", restoreForms, ["restore", ...args]);
+  if (parsed === "help") throw usageError("Try gatehouse --help.");
+  const { subject: file, texts, flags } = parsed.given;
+  const from = texts.get("from");
+  if (from === undefined) throw usageError("--at requires --from.");
+  const at = texts.get("at");
+  const wanted = at === undefined ? null : wantedPoint(at);
+  const endsSessions = wanted !== null && !flags.has("keep-sessions");
+  const { target, keys } = openNamed(from, environment);
+  const folder = missingFolder(join(file, ".."));
+  if (folder !== null) throw new CommandError(folder, exitStatus.io);
+  // Also a server that is running without its file keeps others from it.
+  const unlock = lockDataFile(file);
+  if (unlock === null) throw new CommandError(`a server is running on ${file}`, exitStatus.busy);
+  try {
+    for (const end of ["", "-wal"]) {
+      if (await Deno.lstat(`${file}${end}`).then(() => true, () => false)) {
+        throw new CommandError(
+          `${file}${end} exists; move it away, or restore to another file`,
+          exitStatus.io,
+        );
+      }
+    }
+    const { point, bytes, isOlder } = await restoreTo(file, { target, keys, wanted, endsSessions });
+    const ended = new Date(point.endedAt).toISOString();
+    writeLine(`Restored ${file} (${megabytes(bytes)}) to segment ${point.number}, which ended at ${ended}.`);
+    if (endsSessions) {
+      writeLine(
+        "All sessions, portal sessions and grants have ended. Keys revoked since then work again: revoke them again.",
+      );
+    }
+    if (isOlder) writeLine("The backup has an older schema. The next start or gatehouse migrate updates it.");
+    return 0;
+  } finally {
+    unlock();
+  }
+}
+
+export async function streamBackupCommand({ args, environment }: CommandLine): Promise<number> {
+  const parsed = parseVerbArguments("gatehouse backup", backupForms, args);
+  if (parsed === "help") throw usageError("Try gatehouse --help.");
+  const opened = openNamed(parsed.given.subject, environment);
+  return parsed.form === backupForms.status ? await showStatus(opened) : await verify(opened);
+}
+
+async function showStatus({ target, keys }: Opened): Promise<number> {
+  return await withFailures(async () => {
+    const manifests = await listManifests(target);
+    const newest = await planReplay(target, keys, null);
+    const { endedAt, number } = newest.point;
+    const seconds = Math.max(0, Math.round((Date.now() - endedAt) / 1000));
+    writeLine(
+      `Newest point: segment ${number}, ended at ${new Date(endedAt).toISOString()}, ${seconds} seconds ago.`,
+    );
+    writeLine(
+      "With a server that runs, only what was committed since is missing. An idle server writes no segments.",
+    );
+    const chains = new Set(manifests.map(({ chain }) => chain));
+    writeLine(
+      `Complete snapshots: ${manifests.length}, in ${chains.size} uninterrupted ${
+        chains.size === 1 ? "copy" : "copies"
+      }.`,
+    );
+    const [oldest] = manifests;
+    if (oldest !== undefined) {
+      writeLine(`Oldest point: segment ${oldest.number}, about ${new Date(oldest.endedAt).toISOString()}.`);
+    }
+    const segments = await listSegments(target);
+    const back = segments.find(({ endedAt: at }, n) => at < (segments[n - 1]?.endedAt ?? 0));
+    if (back !== undefined) {
+      writeLine(
+        `The clock was set back before segment ${back.number}: use its number with --at around that time.`,
+      );
+    }
+    return 0;
+  });
+}
+
+/** Restores the newest point to a temporary file, and removes that. */
+async function verify({ target, keys }: Opened): Promise<number> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-verify-" });
+  try {
+    const file = join(folder, "verified.db");
+    const { point, bytes } = await restoreTo(file, { target, keys, wanted: null, endsSessions: false });
+    writeLine(`Segment ${point.number} can be restored (${megabytes(bytes)}).`);
+    return 0;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function restoreTo(
+  file: string,
+  { target, keys, wanted, endsSessions }: Opened & { wanted: WantedPoint; endsSessions: boolean },
+) {
+  return await withFailures(async () => {
+    const line = new ProgressLine();
+    try {
+      const plan = await planReplay(target, keys, wanted);
+      const onProgress = (done: number, all: number) =>
+        line.show(() => done < all ? `Restoring, ${Math.floor(done / all * 100)}%` : "Checking the result");
+      const restored = await restoreStream(plan, file, { target, keys, endsSessions, onProgress });
+      return { ...restored, point: plan.point };
+    } finally {
+      line.clear();
+    }
+  });
+}
+
+interface Opened {
+  readonly target: Target;
+  readonly keys: readonly Uint8Array[];
+}
+
+function openNamed(to: string, environment: CommandLine["environment"]): Opened {
+  const { settings, faults } = withSecretFiles(environment);
+  const found = parseStreamTarget(to, settings);
+  const problems = [...faults, ..."faults" in found ? found.faults : []];
+  if ("faults" in found || problems.length > 0) throw new SettingsError(problems.join("\n"));
+  if (found.target.kind === "folder") {
+    const problem = missingFolder(found.target.folder);
+    if (problem !== null) throw new CommandError(problem, exitStatus.input);
+  }
+  return { target: openTarget(found.target), keys: found.keys };
+}
+
+function wantedPoint(text: string): WantedPoint {
+  if (/^\d{1,12}$/.test(text)) return { number: Number(text) };
+  const time = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(time)) throw usageError("--at requires a time such as 2026-11-29T14:30:00Z, or a number.");
+  return { time };
+}
+
+async function withFailures<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const isData = [DamagedObject, NoSuchPoint, MigrationError].some((kind) => error instanceof kind) ||
+      (error instanceof DatabaseError && error.kind === "fault");
+    throw new CommandError(messageOf(error), isData ? exitStatus.data : exitStatus.io);
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}

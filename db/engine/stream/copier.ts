@@ -1,0 +1,153 @@
+// Copies the log of a data file in use to the spool, takes turns with the writer, and begins a new chain after a gap. All of it
+// blocks its thread; uploads and snapshots go on in between.
+import {
+  streamCheckpointFrames,
+  streamCommitBytesMax,
+  streamLogFramesMax,
+  streamRetryFrames,
+  streamSegmentBytesMax,
+} from "../../../domain/limits.ts";
+import type { Connection } from "../connection.ts";
+import { type EncryptionKeys, hashOf, seal } from "./envelope.ts";
+import { LogGap, type LogPosition, readLog } from "./log_reader.ts";
+import { chainName, encodeSegment, segmentName } from "./segment.ts";
+import { reading, type Resume, type Spool } from "./spool.ts";
+import type { CopierTurns } from "./turns.ts";
+
+/** An uninterrupted copy of the log. */
+interface Chain {
+  readonly name: string;
+  /** The number of its last segment; before the first one, the number before that. */
+  readonly number: number;
+  readonly previous: string | null;
+  /** Null for the beginning of the log's current round. */
+  readonly position: LogPosition | null;
+  /** The segment with which the current round of the log begins. */
+  readonly roundFrom: number;
+}
+
+export interface CopierOptions {
+  readonly path: string;
+  readonly connection: Connection;
+  readonly spool: Spool;
+  readonly turns: CopierTurns;
+  readonly keys: EncryptionKeys;
+  readonly spoolBytesMax: number;
+  readonly clock: () => number;
+}
+
+export class Copier {
+  readonly #options: CopierOptions;
+  #chain: Chain | null = null;
+  #log: Deno.FsFile | undefined;
+  /** The frame up to which the last checkpoint went without completing the data file. */
+  #turnedAt = -Infinity;
+
+  constructor(options: CopierOptions) {
+    this.#options = options;
+  }
+
+  /** Null while nothing is copied. */
+  get chain(): Pick<Chain, "name" | "number" | "roundFrom"> | null {
+    return this.#chain;
+  }
+
+  /** Continues the copy of an earlier run. */
+  resume({ head, hash, isSealed }: Resume): void {
+    const { chain: name, number, position, roundFrom } = head;
+    this.#chain = { name, number, previous: hash, position: isSealed ? null : position, roundFrom };
+  }
+
+  /** Begins a new chain. Returns false if the writer doesn't respond. @param after The highest number that was ever used. */
+  begin(after: number): boolean {
+    if (!this.#options.turns.hold(true)) return false;
+    this.#chain = {
+      name: chainName(after + 1),
+      number: after,
+      previous: null,
+      position: null,
+      roundFrom: after + 1,
+    };
+    this.#turnedAt = -Infinity;
+    return true;
+  }
+
+  /** Copies what was committed, and lets the log be checkpointed when it is long. @throws {LogGap} */
+  step(): void {
+    const { spool, turns, spoolBytesMax } = this.#options;
+    turns.showLife();
+    if (this.#chain === null) return;
+    if (!turns.isHeld) throw new LogGap("the log was checkpointed without this copy");
+    if (spool.bytes > spoolBytesMax) throw new LogGap("too many segments wait for their upload");
+    try {
+      this.copy();
+      this.#takeTurn();
+    } catch (error) {
+      // With a full disk the log waits, but it doesn't grow without end.
+      if (error instanceof LogGap || this.#logFrames() < streamLogFramesMax) throw error;
+      throw new LogGap("the log is too long", { cause: error });
+    }
+  }
+
+  /** Stops copying: the log is checkpointed again as without a copy. */
+  end(): void {
+    this.#chain = null;
+    this.#options.turns.hold(false);
+  }
+
+  /** Completes the data file and notes that, if nothing else was committed. */
+  seal(): boolean {
+    const { path, spool, turns } = this.#options;
+    if (turns.checkpoint("seal", () => this.copy()) !== true || this.#chain === null) return false;
+    spool.seal(path, this.#chain.number);
+    return true;
+  }
+
+  close(): void {
+    this.#log?.close();
+  }
+
+  /** Copies what was committed to the spool. @throws {LogGap} */
+  copy(): void {
+    const { path, spool, keys, clock } = this.#options;
+    const sizes = { bytesMax: streamSegmentBytesMax, commitBytesMax: streamCommitBytesMax };
+    for (let hasMore = true; hasMore && this.#chain !== null;) {
+      this.#log ??= Deno.openSync(`${path}-wal`);
+      const chain: Chain = this.#chain;
+      const part = readLog(reading(this.#log), chain.position, sizes);
+      if (part === null) return;
+      const number = chain.number + 1;
+      const roundFrom = part.beginsRound ? number : chain.roundFrom;
+      if (part.beginsRound) this.#turnedAt = -Infinity;
+      const endedAt = clock();
+      const name = segmentName(chain.name, number, endedAt);
+      const head = { chain: chain.name, number, previous: chain.previous, endedAt, roundFrom };
+      const bytes = seal(name, encodeSegment(part, head), keys);
+      spool.addSegment(name, bytes);
+      this.#chain = { name: chain.name, number, previous: hashOf(bytes), position: part.position, roundFrom };
+      hasMore = part.hasMore;
+    }
+  }
+
+  #takeTurn(): void {
+    const { connection, turns } = this.#options;
+    const frame = this.#chain?.position?.frame ?? 0;
+    if (frame < streamCheckpointFrames || frame < this.#turnedAt + streamRetryFrames) return;
+    try {
+      const isComplete = turns.checkpoint("turn", () => {
+        // The mark: the checkpoint doesn't go beyond it, and everything up to it is copied.
+        connection.exec("BEGIN");
+        connection.first({ sql: "SELECT 1 FROM sqlite_schema", args: [] });
+        this.copy();
+      });
+      if (isComplete !== null) this.#turnedAt = this.#chain?.position?.frame ?? 0;
+      else if (frame > streamLogFramesMax) throw new LogGap("the log is too long");
+    } finally {
+      if (connection.inTransaction) connection.exec("ROLLBACK");
+    }
+  }
+
+  #logFrames(): number {
+    return (this.#log?.statSync().size ?? 0) / 4_120;
+  }
+}

@@ -1,0 +1,115 @@
+// Finds a point of a continuous backup, and writes the database as it was then into a file.
+import { DamagedObject, type EncryptionKeys, hashOf, unseal } from "./envelope.ts";
+import { applySegment, decodeSegment, type Manifest, partName, type PointName, writeAt } from "./segment.ts";
+import { listManifests, listSegments, readManifest } from "./snapshots.ts";
+import type { Target } from "./target.ts";
+
+/** The newest point, the newest one that had ended by a time, or exactly one. */
+export type WantedPoint = { readonly time: number } | { readonly number: number } | null;
+
+export interface ReplayPlan {
+  readonly manifest: Manifest;
+  /** From the one that the snapshot needs first to the wanted point. */
+  readonly segments: readonly PointName[];
+  readonly point: PointName;
+}
+
+/** The target has no such point, or it lacks something. */
+export class NoSuchPoint extends Error {}
+
+/** Objects that are fetched ahead. */
+const aheadMax = 8;
+
+/** Numbers decide what is newest: a clock may have been set back. @throws {NoSuchPoint} */
+export async function planReplay(
+  target: Target,
+  keys: EncryptionKeys,
+  wanted: WantedPoint,
+): Promise<ReplayPlan> {
+  const manifests = await listManifests(target);
+  if (manifests.length === 0) throw new NoSuchPoint("there is no complete snapshot of a continuous backup");
+  for (const { name, number: to } of manifests.reverse()) {
+    if (wanted !== null && "number" in wanted && to > wanted.number) continue;
+    const manifest = await readManifest(name, target, keys);
+    if (manifest === null) continue;
+    const segments = await listSegments(target, manifest);
+    const point = segments.findLast(({ number, endedAt }) =>
+      number >= to &&
+      (wanted === null || ("time" in wanted ? endedAt <= wanted.time : number === wanted.number))
+    );
+    if (point !== undefined) {
+      const needed = segments.filter(({ number }) => number <= point.number);
+      requireAll(needed, manifest);
+      return { manifest, segments: needed, point };
+    }
+    if (wanted !== null && "number" in wanted) break;
+  }
+  throw new NoSuchPoint("the continuous backup has no such point that can be restored");
+}
+
+function requireAll(segments: readonly PointName[], { from }: Manifest): void {
+  segments.forEach(({ number, name }, n) => {
+    const expected = from + n;
+    if (number === expected) return;
+    const problem = number > expected
+      ? `segment ${expected} is missing`
+      : `there are two segments ${number}, such as ${name}: two servers wrote to this target`;
+    throw new NoSuchPoint(`${problem}. Points before it can be restored with --at NUMBER`);
+  });
+}
+
+/**
+ * Writes the database of a point into an empty file.
+ *
+ * @param options `onProgress`: with the share of all objects that is done.
+ * @throws {DamagedObject} When anything was changed, mixed up or left out.
+ */
+export async function replay(
+  { manifest, segments }: ReplayPlan,
+  { target, keys, file, onProgress }: {
+    target: Target;
+    keys: EncryptionKeys;
+    file: Deno.FsFile;
+    onProgress: (done: number, all: number) => void;
+  },
+): Promise<void> {
+  const { chain, snapshot, parts } = manifest;
+  const partNames = Array.from({ length: parts }, (_, n) => partName(chain, snapshot, n));
+  const all = parts + segments.length;
+  let done = 0;
+  let at = 0;
+  for await (const { name, bytes } of fetchAll(target, partNames)) {
+    const part = unseal(name, bytes, keys);
+    writeAt(file, part, at);
+    at += part.length;
+    onProgress(++done, all);
+  }
+  if (at !== manifest.bytes) throw new DamagedObject(`the snapshot ${snapshot}`, "is incomplete");
+  let previous: string | null = null;
+  for await (const { name, bytes } of fetchAll(target, segments.map((segment) => segment.name))) {
+    const segment = decodeSegment(unseal(name, bytes, keys));
+    if (previous !== null && segment.head.previous !== previous) {
+      throw new DamagedObject(name, "doesn't continue the segment before it");
+    }
+    previous = hashOf(bytes);
+    applySegment(segment, file);
+    onProgress(++done, all);
+  }
+}
+
+/** Yields objects in order, and fetches a few ahead. */
+async function* fetchAll(target: Target, names: readonly string[]) {
+  const fetching: ReturnType<Target["get"]>[] = [];
+  for (let n = 0; n < names.length; n++) {
+    while (fetching.length < aheadMax && n + fetching.length < names.length) {
+      const next = target.get(names[n + fetching.length] as string);
+      // Its turn to fail comes later.
+      next.catch(() => {});
+      fetching.push(next);
+    }
+    const found = await fetching.shift();
+    const name = names[n] as string;
+    if (found === null || found === undefined) throw new DamagedObject(name, "is missing");
+    yield { name, bytes: found.bytes };
+  }
+}

@@ -1,0 +1,172 @@
+// An S3-compatible store, with requests that are signed by AWS Signature Version 4
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
+import { createHash, createHmac } from "node:crypto";
+import type { StreamTarget } from "../../../config.ts";
+import { streamObjectBytesMax, streamRequestTimeoutMs } from "../../../domain/limits.ts";
+import type { StoredObject, Target } from "./target.ts";
+
+type S3Options = StreamTarget & { kind: "s3" };
+
+export class S3Target implements Target {
+  readonly #options: S3Options;
+  readonly #address: string;
+
+  constructor(options: S3Options) {
+    this.#options = options;
+    const { bucket, region, endpoint } = options;
+    this.#address = endpoint === undefined
+      ? `https://${bucket}.s3.${region}.amazonaws.com`
+      // Most other stores have no host for each bucket.
+      : `${endpoint.replace(/\/$/, "")}/${encodePath(bucket)}`;
+  }
+
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    await this.#request("PUT", { name, body: bytes });
+  }
+
+  async get(name: string): Promise<{ bytes: Uint8Array; ageMs: number } | null> {
+    const response = await this.#request("GET", { name });
+    if (response === null) return null;
+    const [now, changedAt] = ["date", "last-modified"].map((header) =>
+      Date.parse(response.headers.get(header) ?? "")
+    );
+    const ageMs = (now as number) - (changedAt as number);
+    return { bytes: response.bytes, ageMs: Number.isFinite(ageMs) ? ageMs : Infinity };
+  }
+
+  async list(prefix: string, { after }: { after?: string } = {}): Promise<StoredObject[]> {
+    const root = this.#key("");
+    const found: StoredObject[] = [];
+    let token: string | undefined;
+    do {
+      const query = {
+        "list-type": "2",
+        prefix: root + prefix,
+        ...(after === undefined ? {} : { "start-after": root + after }),
+        ...(token === undefined ? {} : { "continuation-token": token }),
+      };
+      const response = await this.#request("GET", { query });
+      const text = new TextDecoder().decode(response?.bytes);
+      for (const [, item = ""] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+        const name = elementOf(item, "Key").slice(root.length);
+        // Not every store knows start-after.
+        if (after === undefined || name > after) found.push({ name, bytes: Number(elementOf(item, "Size")) });
+      }
+      token = elementOf(text, "IsTruncated") === "true"
+        ? elementOf(text, "NextContinuationToken")
+        : undefined;
+    } while (token !== undefined && token !== "");
+    return found.sort((one, other) => one.name < other.name ? -1 : 1);
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#request("DELETE", { name });
+  }
+
+  #key(name: string): string {
+    const { prefix } = this.#options;
+    return prefix === "" ? name : `${prefix}/${name}`;
+  }
+
+  /** Returns null for 404 of an object. @throws {Error} */
+  async #request(
+    method: "GET" | "PUT" | "DELETE",
+    { name, query = {}, body }: { name?: string; query?: Record<string, string>; body?: Uint8Array },
+  ): Promise<{ headers: Headers; bytes: Uint8Array } | null> {
+    const path = name === undefined ? "/" : `/${encodePath(this.#key(name))}`;
+    const url = new URL(this.#address + path);
+    url.search = canonicalQuery(query);
+    const response = await fetch(url, {
+      method,
+      headers: signedHeaders({ method, url, body, now: new Date(), ...this.#options }),
+      body: (body ?? null) as BodyInit | null,
+      redirect: "error",
+      signal: AbortSignal.timeout(streamRequestTimeoutMs),
+    });
+    const bytes = await readBody(response);
+    if (response.ok) return { headers: response.headers, bytes };
+    const code = elementOf(new TextDecoder().decode(bytes.subarray(0, 4_000)), "Code");
+    if (response.status === 404 && name !== undefined && code !== "NoSuchBucket") return null;
+    throw new Error(`the store responded with ${response.status} ${code}`.trim());
+  }
+}
+
+async function readBody(response: Response): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > streamObjectBytesMax) throw new Error("the store's response is too large");
+    parts.push(part);
+  }
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+interface SignedRequest extends Pick<S3Options, "region" | "accessKeyId" | "secretAccessKey"> {
+  readonly method: string;
+  readonly url: URL;
+  readonly body: Uint8Array | undefined;
+  readonly now: Date;
+}
+
+/** Returns the headers that sign a request. */
+export function signedHeaders(request: SignedRequest): Record<string, string> {
+  const { method, url, body, now, region, accessKeyId, secretAccessKey } = request;
+  const time = now.toISOString().replaceAll(/[-:]|\.\d{3}/g, "");
+  const day = time.slice(0, 8);
+  const hash = createHash("sha256").update(body ?? "").digest("hex");
+  const headers = { host: url.host, "x-amz-content-sha256": hash, "x-amz-date": time };
+  const names = Object.keys(headers).join(";");
+  const canonical = [
+    method,
+    url.pathname,
+    url.search.slice(1),
+    ...Object.entries(headers).map(([name, value]) => `${name}:${value}`),
+    "",
+    names,
+    hash,
+  ].join("\n");
+  const scope = `${day}/${region}/s3/aws4_request`;
+  const text = ["AWS4-HMAC-SHA256", time, scope, createHash("sha256").update(canonical).digest("hex")].join(
+    "\n",
+  );
+  const hmac = (key: Uint8Array | string, data: string) => createHmac("sha256", key).update(data).digest();
+  const key = ["s3", "aws4_request"].reduce<Uint8Array>(
+    hmac,
+    hmac(hmac(`AWS4${secretAccessKey}`, day), region),
+  );
+  const signature = createHmac("sha256", key).update(text).digest("hex");
+  return {
+    ...headers,
+    authorization:
+      `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
+  };
+}
+
+function encodePath(path: string): string {
+  return path.split("/").map(encode).join("/");
+}
+
+function canonicalQuery(query: Record<string, string>): string {
+  return Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`).sort().join("&");
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** Returns the text of the first element of a name; empty if there is none. */
+function elementOf(xml: string, name: string): string {
+  const [, text = ""] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
+  const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+  return text.replaceAll(/&(lt|gt|quot|apos|amp);/g, (_, entity: string) => entities[entity] as string);
+}

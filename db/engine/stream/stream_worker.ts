@@ -1,0 +1,340 @@
+// The thread of a continuous backup: copies the log, uploads segments in order, and makes a snapshot a day.
+import type { StreamTarget } from "../../../config.ts";
+import { messageOf } from "../../../domain/errors.ts";
+import { streamRetryMs, streamSnapshotEveryMs, streamStopMs } from "../../../domain/limits.ts";
+import { Connection } from "../connection.ts";
+import type { WriterSignal } from "../writer.ts";
+import { Copier } from "./copier.ts";
+import { LogGap } from "./log_reader.ts";
+import { ForeignTarget, Owner } from "./owner.ts";
+import {
+  copySnapshot,
+  lastNumberAt,
+  listManifests,
+  prune,
+  putManifest,
+  SnapshotStopped,
+} from "./snapshots.ts";
+import { type Resume, Spool } from "./spool.ts";
+import { StreamState } from "./state.ts";
+import { openTarget, type Target } from "./target.ts";
+import { CopierTurns, type TurnMemory } from "./turns.ts";
+
+export interface StreamRequest {
+  readonly path: string;
+  readonly plan: {
+    readonly target: StreamTarget;
+    readonly seconds: number;
+    readonly spoolBytesMax: number;
+    readonly keys: readonly Uint8Array[];
+    readonly keepDays: number;
+  };
+  readonly resume: Resume | null;
+  readonly turns: TurnMemory;
+  readonly signal: WriterSignal;
+  readonly state: SharedArrayBuffer;
+  /** Sends `{ at, bytes }`, and receives bytes of the data file: only the main thread may open it. */
+  readonly pages: MessagePort;
+}
+
+export type StreamResponse =
+  | {
+    readonly type: "log";
+    readonly level: "info" | "warn" | "error";
+    readonly message: string;
+    readonly values: Record<string, unknown>;
+  }
+  /** `sealed`: the database may be closed. */
+  | { readonly type: "sealed" | "stopped" };
+
+interface WorkerScope {
+  onmessage: ((event: MessageEvent<StreamRequest | { stop: true }>) => void) | null;
+  postMessage(response: StreamResponse): void;
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const dayMs = 24 * 3_600_000;
+
+class Stream {
+  readonly #request: StreamRequest;
+  readonly #post: (response: StreamResponse) => void;
+  readonly #target: Target;
+  readonly #spool: Spool;
+  readonly #state: StreamState;
+  readonly #connection: Connection;
+  readonly #copier: Copier;
+  readonly #owner: Owner;
+  #isStopping = false;
+  /** The time until which a stop waits for uploads. */
+  #stopAt = Infinity;
+  #uploaded: string | null = null;
+  /** The chain and the time of the newest complete snapshot. */
+  #snapshot: { chain: string; at: number } | null = null;
+  /** True once the target was asked for a snapshot of this chain. */
+  #knowsSnapshots = false;
+  #problem = "";
+  #wait: { promise: Promise<void>; resolve: () => void } = Promise.withResolvers<void>();
+
+  constructor(request: StreamRequest, post: (response: StreamResponse) => void) {
+    this.#request = request;
+    this.#post = post;
+    const { path, plan, resume, turns, signal, state } = request;
+    this.#target = openTarget(plan.target);
+    this.#spool = new Spool(path);
+    this.#state = new StreamState(state);
+    this.#connection = new Connection(path, { readOnly: true });
+    this.#copier = new Copier({
+      ...plan,
+      path,
+      connection: this.#connection,
+      spool: this.#spool,
+      turns: new CopierTurns(turns, signal),
+      clock: Date.now,
+    });
+    this.#owner = new Owner(this.#target, { server: this.#spool.serverId(), clock: () => performance.now() });
+    if (resume !== null) this.#copier.resume(resume);
+    else this.#state.setState("gap");
+  }
+
+  async run(): Promise<void> {
+    const working = [this.#keepUploading(), this.#keepSnapshots()];
+    await this.#keepCopying();
+    try {
+      if (this.#copier.chain !== null) this.#copier.seal();
+    } catch (error) {
+      this.#fail("the last segment of the continuous backup failed", error);
+    }
+    this.#copier.close();
+    this.#connection.close();
+    // A later change has another time, however coarse the clock of the file system is.
+    await pause(20);
+    this.#post({ type: "sealed" });
+    this.#stopAt = performance.now() + streamStopMs;
+    this.#wake();
+    await Promise.race([Promise.all(working), pause(streamStopMs + 500)]);
+    await Promise.race([this.#owner.end().catch(() => {}), pause(500)]);
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+    this.#wake();
+  }
+
+  async #keepCopying(): Promise<void> {
+    while (!this.#isStopping) {
+      const at = Date.now();
+      const startedAt = performance.now();
+      try {
+        if (this.#copier.chain === null) await this.#begin();
+        else {
+          this.#copier.step();
+          this.#note(at);
+        }
+      } catch (error) {
+        if (error instanceof LogGap) this.#noteGap(error);
+        else this.#fail("copying the log failed", error);
+      }
+      this.#wake();
+      const restMs = this.#request.plan.seconds * 1000 - (performance.now() - startedAt);
+      await this.#pause(Math.max(50, restMs));
+    }
+  }
+
+  /** Begins a new chain once the target can be reached and has everything from before. */
+  async #begin(): Promise<void> {
+    if (!this.#owner.isClaimed || this.#waiting().length > 0) return;
+    const last = Math.max(this.#spool.segments.at(-1)?.number ?? 0, await lastNumberAt(this.#target));
+    if (this.#isStopping || !this.#copier.begin(last)) return;
+    this.#knowsSnapshots = true;
+    this.#snapshot = null;
+    this.#state.setState("snapshot");
+    this.#log("info", "continuous backup starts over with a new snapshot", { after: last });
+  }
+
+  #noteGap(error: LogGap): void {
+    this.#copier.end();
+    this.#state.count("gaps");
+    this.#state.setState("gap");
+    this.#log("error", "gap in the continuous backup: a new snapshot follows", { error: error.message });
+  }
+
+  /** Notes that everything from before a time is safe, if nothing waits for its upload. @param at In milliseconds since 1970. */
+  #note(at: number): void {
+    this.#state.setSpoolBytes(this.#spool.bytes);
+    if (this.#isRestorable() && this.#waiting().length === 0) this.#state.setSafeAt(at);
+  }
+
+  #isRestorable(): boolean {
+    const { chain } = this.#copier;
+    return chain !== null && this.#snapshot?.chain === chain.name;
+  }
+
+  /** Returns the segments that wait for their upload. */
+  #waiting() {
+    const isUploaded = this.#spool.segments[0]?.name === this.#uploaded;
+    return isUploaded ? this.#spool.segments.slice(1) : this.#spool.segments;
+  }
+
+  async #keepUploading(): Promise<void> {
+    let retryMs: number = streamRetryMs[0];
+    while (this.#stopAt === Infinity || (this.#waiting().length > 0 && performance.now() < this.#stopAt)) {
+      try {
+        const waitMs = await this.#owner.check();
+        if (waitMs > 0) {
+          await this.#pause(waitMs);
+          await this.#leaveForeignChain();
+        }
+        const isMore = await this.#uploadNext();
+        if (this.#problem !== "") this.#log("info", "continuous backup works again", {});
+        this.#problem = "";
+        retryMs = streamRetryMs[0];
+        if (!isMore) await this.#pause(1_000);
+      } catch (error) {
+        if (error instanceof ForeignTarget) return this.#refuse(error);
+        this.#fail("the target of the continuous backup can't be used", error);
+        await pause(Math.min(retryMs, Math.max(0, this.#stopAt - performance.now())));
+        retryMs = Math.min(retryMs * 2, streamRetryMs[1]);
+      }
+    }
+  }
+
+  /** Begins again if another run has continued the same chain, as on a copy of this machine. */
+  async #leaveForeignChain(): Promise<void> {
+    if (this.#copier.chain === null) return;
+    const own = this.#spool.segments.at(-1)?.number ?? 0;
+    if (await lastNumberAt(this.#target) > own) {
+      while (this.#spool.segments.length > 0) this.#spool.removeFirst();
+      this.#noteGap(new LogGap("another server has continued this copy"));
+    }
+  }
+
+  async #uploadNext(): Promise<boolean> {
+    const [next] = this.#waiting();
+    if (next === undefined) return false;
+    await this.#target.put(next.name, this.#spool.read(next.name));
+    this.#uploaded = next.name;
+    while (this.#spool.segments[0]?.name !== next.name) this.#spool.removeFirst();
+    if (this.#isRestorable()) this.#state.setSafeAt(next.endedAt);
+    return true;
+  }
+
+  #refuse(error: ForeignTarget): void {
+    if (this.#copier.chain !== null) this.#copier.end();
+    this.#state.setState("refused");
+    this.#log("error", "continuous backup has stopped", { error: error.message });
+    this.#isStopping = true;
+    this.#wake();
+  }
+
+  async #keepSnapshots(): Promise<void> {
+    while (!this.#isStopping) {
+      await this.#pause(500);
+      if (this.#isStopping || this.#copier.chain === null || !this.#owner.isClaimed) continue;
+      try {
+        await this.#findSnapshot();
+        if (Date.now() - (this.#snapshot?.at ?? 0) >= streamSnapshotEveryMs) await this.#makeSnapshot();
+      } catch (error) {
+        if (error instanceof SnapshotStopped || this.#isStopping) continue;
+        this.#fail("the snapshot of the continuous backup failed", error);
+        await this.#pause(streamRetryMs[1]);
+      }
+    }
+  }
+
+  async #findSnapshot(): Promise<void> {
+    const { chain } = this.#copier;
+    if (this.#knowsSnapshots || chain === null) return;
+    const found = (await listManifests(this.#target)).findLast((one) => one.chain === chain.name);
+    this.#snapshot = found === undefined ? null : { chain: chain.name, at: found.endedAt };
+    this.#knowsSnapshots = true;
+    this.#state.setState(found === undefined ? "snapshot" : "ok");
+  }
+
+  async #makeSnapshot(): Promise<void> {
+    const { chain } = this.#copier;
+    if (chain === null || chain.number < chain.roundFrom) return;
+    const startedAt = Date.now();
+    const stopIfEnded = () => {
+      if (this.#isStopping || this.#copier.chain?.name !== chain.name) throw new SnapshotStopped();
+    };
+    const { keys, keepDays } = this.#request.plan;
+    const target = this.#target;
+    const begun = await copySnapshot(chain, {
+      target,
+      keys,
+      readPages: (at, bytes) => this.#readPages(at, bytes),
+      rest: async (workedMs) => {
+        stopIfEnded();
+        await pause(workedMs);
+      },
+    });
+    stopIfEnded();
+    // The data file has nothing that isn't copied, so the last segment is enough.
+    const to = this.#copier.chain?.number ?? 0;
+    while ((this.#waiting()[0]?.number ?? Infinity) <= to) {
+      stopIfEnded();
+      await pause(100);
+    }
+    const now = Date.now();
+    await putManifest({ ...begun, to }, { target, keys, now });
+    this.#snapshot = { chain: chain.name, at: now };
+    this.#state.setState("ok");
+    this.#log("info", "snapshot of the continuous backup written", {
+      bytes: begun.bytes,
+      ms: now - startedAt,
+    });
+    try {
+      await prune(target, { keys, keepSince: now - keepDays * dayMs });
+    } catch (error) {
+      this.#log("warn", "old parts of the continuous backup can't be removed", { error: messageOf(error) });
+    }
+  }
+
+  #readPages(at: number, bytes: number): Promise<Uint8Array> {
+    const { pages } = this.#request;
+    return new Promise((resolve, reject) => {
+      pages.onmessage = ({ data }: MessageEvent<Uint8Array | string>) => {
+        if (typeof data === "string") reject(new Error(data));
+        else resolve(data);
+      };
+      pages.postMessage({ at, bytes });
+    });
+  }
+
+  /** Counts a failure, and logs the first of several. */
+  #fail(message: string, error: unknown): void {
+    this.#state.count("failures");
+    const problem = `${message}: ${messageOf(error)}`;
+    if (problem !== this.#problem) this.#log("error", message, { error: messageOf(error) });
+    this.#problem = problem;
+  }
+
+  #log(level: "info" | "warn" | "error", message: string, values: Record<string, unknown>): void {
+    this.#post({ type: "log", level, message, values });
+  }
+
+  #wake(): void {
+    this.#wait.resolve();
+    this.#wait = Promise.withResolvers<void>();
+  }
+
+  /** Waits, at most until something happens. */
+  async #pause(ms: number): Promise<void> {
+    const { promise } = this.#wait;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await Promise.race([promise, new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
+    clearTimeout(timer);
+  }
+}
+
+if ("DedicatedWorkerGlobalScope" in globalThis) {
+  const scope = globalThis as unknown as WorkerScope;
+  let stream: Stream | undefined;
+  scope.onmessage = async ({ data }) => {
+    if ("stop" in data) return stream?.stop();
+    stream = new Stream(data, (response) => scope.postMessage(response));
+    await stream.run();
+    data.pages.close();
+    scope.postMessage({ type: "stopped" });
+  };
+}
