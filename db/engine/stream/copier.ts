@@ -30,14 +30,25 @@ export interface CopierOptions {
   readonly path: string;
   readonly connection: Connection;
   readonly spool: Spool;
-  readonly turns: CopierTurns;
+  readonly turns: Pick<CopierTurns, "isHeld" | "showLife" | "hold" | "checkpoint">;
   readonly keys: EncryptionKeys;
   readonly spoolBytesMax: number;
   readonly clock: () => number;
+  /** For tests. */
+  readonly limits?: typeof defaultLimits;
 }
+
+const defaultLimits = {
+  checkpointFrames: streamCheckpointFrames,
+  retryFrames: streamRetryFrames,
+  logFramesMax: streamLogFramesMax,
+  bytesMax: streamSegmentBytesMax,
+  commitBytesMax: streamCommitBytesMax,
+};
 
 export class Copier {
   readonly #options: CopierOptions;
+  readonly #limits: typeof defaultLimits;
   #chain: Chain | null = null;
   #log: Deno.FsFile | undefined;
   /** The frame up to which the last checkpoint went without completing the data file. */
@@ -45,11 +56,17 @@ export class Copier {
 
   constructor(options: CopierOptions) {
     this.#options = options;
+    this.#limits = options.limits ?? defaultLimits;
   }
 
   /** Null while nothing is copied. */
   get chain(): Pick<Chain, "name" | "number" | "roundFrom"> | null {
     return this.#chain;
+  }
+
+  /** The number of copied frames of the log's current round. */
+  get frame(): number {
+    return this.#chain?.position?.frame ?? 0;
   }
 
   /** Continues the copy of an earlier run. */
@@ -84,7 +101,7 @@ export class Copier {
       this.#takeTurn();
     } catch (error) {
       // With a full disk the log waits, but it doesn't grow without end.
-      if (error instanceof LogGap || this.#logFrames() < streamLogFramesMax) throw error;
+      if (error instanceof LogGap || this.#logFrames() < this.#limits.logFramesMax) throw error;
       throw new LogGap("the log is too long", { cause: error });
     }
   }
@@ -110,18 +127,18 @@ export class Copier {
   /** Copies what was committed to the spool. @throws {LogGap} */
   copy(): void {
     const { path, spool, keys, clock } = this.#options;
-    const sizes = { bytesMax: streamSegmentBytesMax, commitBytesMax: streamCommitBytesMax };
     for (let hasMore = true; hasMore && this.#chain !== null;) {
       this.#log ??= Deno.openSync(`${path}-wal`);
       const chain: Chain = this.#chain;
-      const part = readLog(reading(this.#log), chain.position, sizes);
+      const startedAt = clock();
+      const part = readLog(reading(this.#log), chain.position, this.#limits);
       if (part === null) return;
       const number = chain.number + 1;
       const roundFrom = part.beginsRound ? number : chain.roundFrom;
       if (part.beginsRound) this.#turnedAt = -Infinity;
       const endedAt = clock();
       const name = segmentName(chain.name, number, endedAt);
-      const head = { chain: chain.name, number, previous: chain.previous, endedAt, roundFrom };
+      const head = { chain: chain.name, number, previous: chain.previous, startedAt, endedAt, roundFrom };
       const bytes = seal(name, encodeSegment(part, head), keys);
       spool.addSegment(name, bytes);
       this.#chain = { name: chain.name, number, previous: hashOf(bytes), position: part.position, roundFrom };
@@ -131,8 +148,9 @@ export class Copier {
 
   #takeTurn(): void {
     const { connection, turns } = this.#options;
-    const frame = this.#chain?.position?.frame ?? 0;
-    if (frame < streamCheckpointFrames || frame < this.#turnedAt + streamRetryFrames) return;
+    const { checkpointFrames, retryFrames, logFramesMax } = this.#limits;
+    const { frame } = this;
+    if (frame < checkpointFrames || frame < this.#turnedAt + retryFrames) return;
     try {
       const isComplete = turns.checkpoint("turn", () => {
         // The mark: the checkpoint doesn't go beyond it, and everything up to it is copied.
@@ -140,8 +158,8 @@ export class Copier {
         connection.first({ sql: "SELECT 1 FROM sqlite_schema", args: [] });
         this.copy();
       });
-      if (isComplete !== null) this.#turnedAt = this.#chain?.position?.frame ?? 0;
-      else if (frame > streamLogFramesMax) throw new LogGap("the log is too long");
+      if (isComplete !== null) this.#turnedAt = this.frame;
+      else if (frame > logFramesMax) throw new LogGap("the log is too long");
     } finally {
       if (connection.inTransaction) connection.exec("ROLLBACK");
     }

@@ -12,7 +12,8 @@ export interface SegmentHead {
   readonly pageSize: number;
   /** The size of the database in pages. */
   readonly pageCount: number;
-  /** When its last commit had been read, by the server's clock. */
+  /** It has everything that was committed before `startedAt`, and nothing that was committed after `endedAt`, by the server's clock. */
+  readonly startedAt: number;
   readonly endedAt: number;
   readonly position: LogPosition;
   /** The number of the segment with which this round of the log begins. */
@@ -40,7 +41,7 @@ export interface Segment {
 
 export function encodeSegment(
   part: LogPart,
-  head: Pick<SegmentHead, "chain" | "number" | "previous" | "endedAt" | "roundFrom">,
+  head: Pick<SegmentHead, "chain" | "number" | "previous" | "startedAt" | "endedAt" | "roundFrom">,
 ): Uint8Array {
   const { pageSize, pageCount, position } = part;
   const pages = [...part.pages.keys()].sort((one, other) => one - other);

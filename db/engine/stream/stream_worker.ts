@@ -161,7 +161,9 @@ class Stream {
   /** Notes that everything from before a time is safe, if nothing waits for its upload. @param at In milliseconds since 1970. */
   #note(at: number): void {
     this.#state.setSpoolBytes(this.#spool.bytes);
-    if (this.#isRestorable() && this.#waiting().length === 0) this.#state.setSafeAt(at);
+    if (!this.#isRestorable()) return;
+    if (this.#waiting().length === 0) this.#state.setSafeAt(at);
+    this.#state.setState("ok");
   }
 
   #isRestorable(): boolean {
@@ -247,7 +249,6 @@ class Stream {
     const found = (await listManifests(this.#target)).findLast((one) => one.chain === chain.name);
     this.#snapshot = found === undefined ? null : { chain: chain.name, at: found.endedAt };
     this.#knowsSnapshots = true;
-    this.#state.setState(found === undefined ? "snapshot" : "ok");
   }
 
   async #makeSnapshot(): Promise<void> {
@@ -278,7 +279,6 @@ class Stream {
     const now = Date.now();
     await putManifest({ ...begun, to }, { target, keys, now });
     this.#snapshot = { chain: chain.name, at: now };
-    this.#state.setState("ok");
     this.#log("info", "snapshot of the continuous backup written", {
       bytes: begun.bytes,
       ms: now - startedAt,
