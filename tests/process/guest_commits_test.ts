@@ -6,7 +6,8 @@ import { signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
 import { allowVoids } from "../support/operators/operators.ts";
 import { replaceModule, writeConfig } from "../support/process/config.ts";
-import { killProgram, thisRoot } from "../support/process/program.ts";
+import { createGuestRows, startGuest } from "../support/process/guest.ts";
+import { killProgram } from "../support/process/program.ts";
 import { inScene } from "../support/process/scene.ts";
 import { runCommand } from "../support/process/command.ts";
 import { repeats } from "../support/runner/extent.ts";
@@ -19,24 +20,6 @@ const shortCheckpoints = replaceModule({
   replacement: "tests/support/process/short_checkpoints.ts",
 });
 const seconds = repeats({ quick: 2, full: 10 });
-
-/** Commits in its own process. @returns Ends it, and returns how many rows it has inserted. */
-function startGuest(path: string): () => Promise<number> {
-  const program = new URL("../support/database/guest_program.ts", import.meta.url).pathname;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--no-prompt", "--cached-only", `--config=${thisRoot}deno.json`, "--allow-all"],
-      ...[program, path],
-    ],
-    stdin: "piped",
-    stdout: "piped",
-  }).spawn();
-  return async () => {
-    const output = new Response(child.stdout).text();
-    await child.stdin.close();
-    return Number(await output);
-  };
-}
 
 /** Creates accounts with the real command, one after the other. @returns Stops, and returns their number. */
 function startCommands(folder: string): () => Promise<number> {
@@ -95,12 +78,6 @@ Deno.test(
       await stored.close();
     }),
 );
-
-function createGuestRows(path: string): void {
-  const connection = new Connection(path, { readOnly: false, isGuest: true });
-  connection.exec("CREATE TABLE guest_rows (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT");
-  connection.close();
-}
 
 function guestRows(path: string): number {
   const connection = new Connection(path, { readOnly: true, isGuest: true });

@@ -41,7 +41,11 @@ export async function restoreStream(
     }
     const isOlder = lacksMigrations(checkBackup(temporary));
     requireOwnSums(temporary);
-    if (endsSessions) endSessions(temporary);
+    if (endsSessions) {
+      endSessions(temporary);
+      using file = Deno.openSync(temporary, { read: true, write: true });
+      finishCopy(file);
+    }
     placeNew(temporary, to);
     syncFolder(dirname(to));
     return { bytes, isOlder };

@@ -73,7 +73,7 @@ export class S3Target implements Target {
     method: "GET" | "PUT" | "DELETE",
     { name, query = {}, body }: { name?: string; query?: Record<string, string>; body?: Uint8Array },
   ): Promise<{ headers: Headers; bytes: Uint8Array } | null> {
-    const path = name === undefined ? "/" : `/${encodePath(this.#key(name))}`;
+    const path = name === undefined ? "" : `/${encodePath(this.#key(name))}`;
     const url = new URL(this.#address + path);
     url.search = canonicalQuery(query);
     const response = await fetch(url, {

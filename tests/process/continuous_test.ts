@@ -1,0 +1,251 @@
+// Continuous backup of a real server: stop and start, a target that fails or belongs to another server, and restoring to a point.
+import assert from "node:assert/strict";
+import { signUpForLoad } from "../support/meter/load.ts";
+import { backupIs, backupKey, objectsIn, segmentsIn } from "../support/process/continuous.ts";
+import { sendJson } from "../support/process/journey.ts";
+import { inScene, type Scene, stop } from "../support/process/scene.ts";
+import { poll } from "../support/runner/poll.ts";
+
+/** Runs a test with a target folder. */
+function withTarget(
+  test: (scene: Scene, target: string) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const target = Deno.makeTempDirSync({ prefix: "gatehouse-target-" });
+  const settings = { LOG_LEVEL: "info", BACKUP_STREAM_TO: target, BACKUP_ENCRYPTION_KEY: backupKey, ...env };
+  return inScene({ env: settings }, (scene) => test(scene, target))
+    .finally(() => Deno.removeSync(target, { recursive: true }));
+}
+
+async function record(baseUrl: string, { apiKey, key }: { apiKey: string; key: string }): Promise<void> {
+  const json = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: key };
+  const response = await fetch(`${baseUrl}/api/v1/usage`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(json),
+  });
+  assert.equal(response.status, 201, await response.text());
+}
+
+/** Waits for a segment after the last one. */
+async function nextSegment(target: string): Promise<void> {
+  const before = segmentsIn(target).length;
+  await poll(() => segmentsIn(target).length > before);
+}
+
+function chains(target: string): number {
+  return new Set(segmentsIn(target).map(({ head }) => head.chain)).size;
+}
+
+Deno.test("a clean stop and a start continue the copy; a change on the stopped server begins a new one", () =>
+  withTarget(async (scene, target) => {
+    const { baseUrl } = await scene.start();
+    const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+    await backupIs(baseUrl, "ok");
+    await record(baseUrl, { apiKey, key: "one" });
+    await stop(scene.program);
+    await assert.rejects(Deno.stat(`${scene.path}-wal`), Deno.errors.NotFound);
+    const again = await scene.start();
+    await record(again.baseUrl, { apiKey, key: "two" });
+    await backupIs(again.baseUrl, "ok");
+    await stop(scene.program);
+    assert.equal(chains(target), 1);
+    const created = await scene.run("user", "create", "eve@example.com", "--name", "Eve");
+    assert.equal(created.status, 0, created.stderr);
+    await scene.start();
+    await backupIs(scene.baseUrl, "ok");
+    assert.equal(chains(target), 2);
+    await stop(scene.program);
+    const end = await scene.run("restore", "--from", target, "restored.db");
+    assert.equal(end.status, 0, end.stderr);
+    assert.equal(await count(scene, "SELECT count(*) AS n FROM usage_records"), 2);
+    assert.equal(await count(scene, "SELECT count(*) AS n FROM users WHERE email = 'eve@example.com'"), 1);
+  }));
+
+async function count({ folder }: Scene, text: string): Promise<number> {
+  const { Connection } = await import("../../db/engine/connection.ts");
+  const connection = new Connection(`${folder}/restored.db`, { readOnly: true });
+  try {
+    return (connection.first({ sql: text, args: [] }) as { n: number }).n;
+  } finally {
+    connection.close();
+  }
+}
+
+Deno.test("while the target fails, the server works and is ready; the copy continues once it is back", () =>
+  withTarget(async (scene, target) => {
+    const { baseUrl } = await scene.start();
+    const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+    await backupIs(baseUrl, "ok");
+    await Deno.rename(target, `${target}.away`);
+    for (let n = 0; n < 5; n++) await record(baseUrl, { apiKey, key: `away${n}` });
+    await poll(() => /the target of the continuous backup can't be used/.test(scene.program.output()));
+    assert.equal((await fetch(`${baseUrl}/health/ready`)).status, 200);
+    const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
+    assert.match(metrics, /^gatehouse_stream_failures_total [1-9]/m);
+    await Deno.rename(`${target}.away`, target);
+    await poll(() => /continuous backup works again/.test(scene.program.output()));
+    await stop(scene.program);
+    assert.equal(chains(target), 1);
+    const end = await scene.run("restore", "--from", target, "restored.db");
+    assert.equal(end.status, 0, end.stderr);
+    assert.equal(await count(scene, "SELECT count(*) AS n FROM usage_records"), 5);
+  }));
+
+Deno.test("starts without its target, and copies once it is there", () =>
+  withTarget(async (scene, target) => {
+    await Deno.rename(target, `${target}.away`);
+    const { baseUrl } = await scene.start();
+    await poll(() => /can't be used/.test(scene.program.output()));
+    await backupIs(baseUrl, "gap");
+    await Deno.rename(`${target}.away`, target);
+    await backupIs(baseUrl, "ok");
+  }));
+
+Deno.test("a second server doesn't copy to a target that is in use, and says so", () =>
+  withTarget(async (scene, target) => {
+    await scene.start();
+    await backupIs(scene.baseUrl, "ok");
+    const before = objectsIn(target, "manifests").length;
+    await inScene({ env: scene.options.env }, async (other) => {
+      await other.start();
+      await backupIs(other.baseUrl, "refused");
+      assert.match(other.program.output(), /another server copies to this target/);
+      assert.match(await (await fetch(`${other.baseUrl}/metrics`)).text(), /^gatehouse_stream_ok 0$/m);
+      await stop(other.program);
+    });
+    await backupIs(scene.baseUrl, "ok");
+    assert.equal(objectsIn(target, "manifests").length, before);
+  }));
+
+Deno.test("restores to a time or a number, ends sessions then, and never writes over a file", () =>
+  withTarget(async (scene, target) => {
+    const { baseUrl } = await scene.start();
+    const { apiKeys: [apiKey = ""], cookie } = await signUpForLoad(baseUrl);
+    await backupIs(baseUrl, "ok");
+    for (const key of ["one", "two", "three"]) {
+      const next = nextSegment(target);
+      await record(baseUrl, { apiKey, key });
+      await next;
+    }
+    await stop(scene.program);
+    const heads = segmentsIn(target).map(({ head }) => head);
+    const rows = "SELECT count(*) AS n FROM usage_records";
+    const sessions = "SELECT count(*) AS n FROM sessions";
+    assert.equal((await scene.run("restore", "--from", target, "restored.db")).status, 0);
+    assert.deepEqual([await count(scene, rows), await count(scene, sessions)], [3, 1]);
+    const over = await scene.run("restore", "--from", target, "restored.db");
+    assert.match(over.stderr, /restored.db exists/);
+    const counts = [];
+    for (const { number, endedAt } of heads.slice(-3)) {
+      for (const at of [String(number), new Date(endedAt).toISOString()]) {
+        await Deno.remove(`${scene.folder}/restored.db`);
+        const end = await scene.run("restore", "--from", target, "--at", at, "restored.db");
+        assert.equal(end.status, 0, end.stderr);
+        assert.match(end.stdout, new RegExp(`to segment ${number},.*\n.*revoke them again`));
+        counts.push(await count(scene, rows));
+        assert.equal(await count(scene, sessions), 0);
+      }
+    }
+    assert.deepEqual([counts[0], counts[2], counts[4]], [counts[1], counts[3], counts[5]]);
+    assert.deepEqual(counts.at(-1), 3);
+    await Deno.remove(`${scene.folder}/restored.db`);
+    const kept = await scene.run(
+      "restore",
+      "--from",
+      target,
+      "--at",
+      String(heads.at(-1)?.number),
+      "--keep-sessions",
+      "restored.db",
+    );
+    assert.equal(kept.status, 0, kept.stderr);
+    assert.equal(await count(scene, sessions), 1);
+    // The restored file works.
+    await Deno.remove(scene.path);
+    await Deno.rename(`${scene.folder}/restored.db`, scene.path);
+    await scene.start();
+    const me = await sendJson(scene.baseUrl, "/api/auth/me", { cookie });
+    assert.equal((await me.json()).authenticated, true);
+    await stop(scene.program);
+    const status = await scene.run("backup", "status", target);
+    assert.match(status.stdout, /^Newest point: segment \d+, ended at 20\S+Z, \d+ seconds ago\./);
+    assert.match((await scene.run("backup", "verify", target)).stdout, /^Segment \d+ can be restored/);
+  }));
+
+Deno.test("restoring fails when a segment or a part is missing, cut off, changed, doubled, or in another's place", () =>
+  withTarget(async (scene, target) => {
+    const { baseUrl } = await scene.start();
+    const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+    await backupIs(baseUrl, "ok");
+    for (const key of ["one", "two", "three"]) {
+      const next = nextSegment(target);
+      await record(baseUrl, { apiKey, key });
+      await next;
+    }
+    await stop(scene.program);
+    const segments = objectsIn(target, "segments");
+    const [part = ""] = objectsIn(target, "snapshots");
+    const [first = "", second = ""] = segments.slice(-3);
+    const bytes = {
+      first: Deno.readFileSync(first),
+      second: Deno.readFileSync(second),
+      part: Deno.readFileSync(part),
+    };
+    const changed = bytes.second.slice();
+    changed[changed.length - 1] = (changed.at(-1) as number) ^ 1;
+    const cases: [RegExp, () => void, () => void][] = [
+      [
+        /segment \d+ is missing/,
+        () => Deno.removeSync(second),
+        () => Deno.writeFileSync(second, bytes.second),
+      ],
+      [
+        /damaged|cut off/,
+        () => Deno.truncateSync(second, 20),
+        () => Deno.writeFileSync(second, bytes.second),
+      ],
+      [
+        /is damaged/,
+        () => Deno.writeFileSync(second, changed),
+        () => Deno.writeFileSync(second, bytes.second),
+      ],
+      [
+        /is damaged/,
+        () => Deno.writeFileSync(second, bytes.first),
+        () => Deno.writeFileSync(second, bytes.second),
+      ],
+      [
+        /two segments/,
+        () => Deno.copyFileSync(second, `${second.slice(0, -1)}x`.replace(/\d{2}x$/, "99")),
+        () => Deno.removeSync(`${second.slice(0, -1)}x`.replace(/\d{2}x$/, "99")),
+      ],
+      [/is missing/, () => Deno.removeSync(part), () => Deno.writeFileSync(part, bytes.part)],
+    ];
+    for (const [words, breakIt, mend] of cases) {
+      breakIt();
+      const end = await scene.run("restore", "--from", target, "restored.db");
+      assert.deepEqual([end.status, words.test(end.stderr)], [65, true], `${words}: ${end.stderr}`);
+      assert.ok(
+        ![...Deno.readDirSync(scene.folder)].some(({ name }) => /^restored\.db(?!\.lock)/.test(name)),
+      );
+      mend();
+    }
+    const wrongKey = { BACKUP_ENCRYPTION_KEY: "A".repeat(43) + "=" };
+    await inScene({ env: { ...scene.options.env, ...wrongKey } }, async (other) => {
+      const end = await other.run("restore", "--from", target, "restored.db");
+      assert.match(end.stderr, /encrypted with key [0-9a-f]{16}; BACKUP_ENCRYPTION_KEY has other keys/);
+    });
+    assert.equal((await scene.run("restore", "--from", target, "restored.db")).status, 0);
+  }));
+
+Deno.test("rejects a continuous backup of a libSQL server, and works as before without the setting", () =>
+  inScene({}, async (scene) => {
+    const env = { BACKUP_STREAM_TO: "/srv/copies", DATABASE_URL: "http://127.0.0.1:1" };
+    const { ended, output } = scene.begin({ env });
+    assert.equal(await ended(), 78);
+    assert.match(output(), /BACKUP_STREAM_TO: .*a libSQL server makes its own backups/);
+    await scene.start();
+    assert.equal((await (await fetch(`${scene.baseUrl}/health/ready`)).json()).backup, undefined);
+    await assert.rejects(Deno.stat(`${scene.path}.stream`), Deno.errors.NotFound);
+  }));

@@ -1,0 +1,6 @@
+// Stands in for domain/limits.ts in the copier of a continuous backup: it asks for a checkpoint every few pages.
+export * from "../../../domain/limits.ts";
+
+export const streamCheckpointFrames = 100;
+export const streamRetryFrames = 50;
+export const streamSegmentBytesMax = 200_000;
