@@ -272,6 +272,42 @@ Deno.test("parseConfig() accepts scheduled backups only for a data file", () => 
   assertInvalid("BACKUP_DIR", "/srv/kept", { DATABASE_URL: "https://db.example.com" });
 });
 
+Deno.test("parseConfig() accepts continuous backups to a folder or an S3 store, only for a data file", () => {
+  const plan = { seconds: 1, spoolBytesMax: 1024 ** 3, keys: [], keepDays: 7 };
+  assert.deepEqual(accepted({ BACKUP_STREAM_TO: "/srv/copies" }).stream, {
+    ...plan,
+    target: { kind: "folder", folder: "/srv/copies" },
+  });
+  assert.equal(accepted({}).stream, undefined);
+  const credentials = { BACKUP_S3_ACCESS_KEY_ID: "id", BACKUP_S3_SECRET_ACCESS_KEY: "secret" };
+  const store = { ...credentials, BACKUP_STREAM_SECONDS: "5", BACKUP_KEEP: "30" };
+  assert.deepEqual(accepted({ ...store, BACKUP_STREAM_TO: "s3://copies/gatehouse/eu/" }).stream, {
+    ...plan,
+    seconds: 5,
+    keepDays: 30,
+    target: {
+      kind: "s3",
+      bucket: "copies",
+      prefix: "gatehouse/eu",
+      endpoint: undefined,
+      region: "us-east-1",
+      accessKeyId: "id",
+      secretAccessKey: "secret",
+    },
+  });
+  const to = { BACKUP_STREAM_TO: "s3://copies" };
+  assert.match(faultsOf(to).join("\n"), /^BACKUP_S3_ACCESS_KEY_ID: .*\nBACKUP_S3_SECRET_ACCESS_KEY: /);
+  for (const value of ["s3://", "s3://UPPER", "s3://copies/a?b", "gs://copies"]) {
+    assertInvalid("BACKUP_STREAM_TO", value, credentials);
+  }
+  assertInvalid("BACKUP_STREAM_TO", "/srv/copies", { DATABASE_URL: "https://db.example.com" });
+  assertInvalid("BACKUP_S3_ENDPOINT", "minio:9000");
+  assertInvalid("BACKUP_S3_REGION", "eu west");
+  for (const value of ["0", "3601"]) assertInvalid("BACKUP_STREAM_SECONDS", value);
+  for (const value of ["63", "1000001"]) assertInvalid("BACKUP_STREAM_MB", value);
+  assertInvalid("BACKUP_ENCRYPTION_KEY", "short");
+});
+
 Deno.test("parseConfig() accepts a brand, and colors only as six digits", () => {
   const { brand } = accepted({ BRAND_NAME: "Acmé Maps", BRAND_COLOR: "#7C3AED", BRAND_LOGO: "logo.svg" });
   assert.deepEqual(brand, { name: "Acmé Maps", logo: "logo.svg", color: "#7c3aed" });
