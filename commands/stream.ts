@@ -1,6 +1,6 @@
 // `gatehouse restore --from URL` restores a continuous backup; `gatehouse backup status|verify URL` looks at one.
 import { join } from "node:path";
-import { parseStreamTarget } from "../config.ts";
+import { parseStreamTarget } from "../domain/stream_settings.ts";
 import { DatabaseError } from "../db/engine/database.ts";
 import { lockDataFile, missingFolder } from "../db/engine/data_file.ts";
 import { MigrationError } from "../db/engine/migrate.ts";

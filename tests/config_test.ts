@@ -36,6 +36,7 @@ Deno.test("parseConfig() requires no settings", () => {
     metricsToken: undefined,
     secretsKeys: [],
     backups: undefined,
+    stream: undefined,
     billingTimezone: "UTC",
     brand: { name: "Gatehouse", logo: undefined, color: null },
     currency: null,

@@ -14,7 +14,25 @@ export function checkSettings(config: Config): CheckResult[] {
     ...config.allowedOrigins.map((origin) => checkOrigin(origin, config)),
     checkTrustedProxies(config),
     ...checkClientHosts(config),
+    ...checkStream(config),
   ];
+}
+
+function checkStream({ stream }: Config): CheckResult[] {
+  if (stream === undefined) return [];
+  const result = resultsOf("BACKUP_STREAM_TO");
+  if (stream.keys.length > 0) {
+    return [
+      result.ok(
+        "The continuous backup is encrypted. Keep BACKUP_ENCRYPTION_KEY elsewhere too: without it, the backup is lost.",
+      ),
+    ];
+  }
+  if (stream.target.kind === "folder") return [result.ok("A continuous backup is made, without encryption.")];
+  return [result.warning(
+    "The continuous backup is stored without encryption: anyone who can read the bucket can read all password hashes.",
+    "Set BACKUP_ENCRYPTION_KEY to a key from: openssl rand -base64 32. Keep it elsewhere too: without it, the backup is lost",
+  )];
 }
 
 /** Returns an origin in a browser's form; for a wildcard, one that it matches. */

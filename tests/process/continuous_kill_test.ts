@@ -13,7 +13,7 @@ import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/ra
 
 const shortTurns = replaceModule({
   importer: "db/engine/stream/copier.ts",
-  module: "domain/limits.ts",
+  module: "domain/stream_limits.ts",
   replacement: "tests/support/process/short_turns.ts",
 });
 const rounds = repeats({ quick: 3, full: 50 });

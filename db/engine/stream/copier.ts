@@ -6,7 +6,7 @@ import {
   streamLogFramesMax,
   streamRetryFrames,
   streamSegmentBytesMax,
-} from "../../../domain/limits.ts";
+} from "../../../domain/stream_limits.ts";
 import type { Connection } from "../connection.ts";
 import { type EncryptionKeys, hashOf, seal } from "./envelope.ts";
 import { LogGap, type LogPosition, readLog } from "./log_reader.ts";

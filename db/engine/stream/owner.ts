@@ -4,12 +4,12 @@ import {
   streamOwnerRenewMs,
   streamOwnerStaleMs,
   streamTakeOverMs,
-} from "../../../domain/limits.ts";
+} from "../../../domain/stream_limits.ts";
 import { ownerName } from "./segment.ts";
 import type { Target } from "./target.ts";
 
 interface OwnerObject {
-  /** The same for each run on the same data file. */
+  /** Identifies the data file, in each of its runs. */
   readonly server: string;
   readonly run: string;
   readonly hasEnded?: boolean;

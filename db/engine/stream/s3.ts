@@ -1,8 +1,8 @@
 // An S3-compatible store, with requests that are signed by AWS Signature Version 4
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 import { createHash, createHmac } from "node:crypto";
-import type { StreamTarget } from "../../../config.ts";
-import { streamObjectBytesMax, streamRequestTimeoutMs } from "../../../domain/limits.ts";
+import type { StreamTarget } from "../../../domain/stream_settings.ts";
+import { streamObjectBytesMax, streamRequestTimeoutMs } from "../../../domain/stream_limits.ts";
 import type { StoredObject, Target } from "./target.ts";
 
 type S3Options = StreamTarget & { kind: "s3" };

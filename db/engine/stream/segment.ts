@@ -1,7 +1,7 @@
 // Segments and snapshots of a continuous backup, and their names at the target. Names sort by number.
 import type { LogPart, LogPosition } from "./log_reader.ts";
 
-/** What a segment says about itself. */
+/** The head of a segment. */
 export interface SegmentHead {
   readonly format: 1;
   readonly chain: string;

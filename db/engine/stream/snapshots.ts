@@ -1,5 +1,5 @@
 // Snapshots of a data file in use, and the removal of what is no longer needed at the target.
-import { streamPartBytes, streamReadBytes } from "../../../domain/limits.ts";
+import { streamPartBytes, streamReadBytes } from "../../../domain/stream_limits.ts";
 import { type EncryptionKeys, seal, unseal } from "./envelope.ts";
 import {
   type Manifest,
@@ -34,7 +34,7 @@ interface SnapshotOptions {
  * segment of the current round of the log or a later one.
  *
  * @param chain Its current segment, and where the round of the log began.
- * @returns What the manifest needs, without `to`.
+ * @returns Its manifest, without `to`.
  */
 export async function copySnapshot(
   { name: chain, roundFrom: from }: { name: string; roundFrom: number },

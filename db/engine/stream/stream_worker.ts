@@ -1,7 +1,7 @@
 // The thread of a continuous backup: copies the log, uploads segments in order, and makes a snapshot a day.
-import type { StreamTarget } from "../../../config.ts";
+import type { StreamTarget } from "../../../domain/stream_settings.ts";
 import { messageOf } from "../../../domain/errors.ts";
-import { streamRetryMs, streamSnapshotEveryMs, streamStopMs } from "../../../domain/limits.ts";
+import { streamRetryMs, streamSnapshotEveryMs, streamStopMs } from "../../../domain/stream_limits.ts";
 import { Connection } from "../connection.ts";
 import type { WriterSignal } from "../writer.ts";
 import { Copier } from "./copier.ts";

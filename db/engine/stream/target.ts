@@ -1,6 +1,6 @@
 // Where continuous backups go: a folder or an S3-compatible store.
 import { dirname, join, relative } from "node:path";
-import type { StreamTarget } from "../../../config.ts";
+import type { StreamTarget } from "../../../domain/stream_settings.ts";
 import { moveIntoPlace } from "../backup.ts";
 import { S3Target } from "./s3.ts";
 

@@ -1,6 +1,6 @@
 // How the copier and the writer take turns, over memory that both share. While the log is held, it is checkpointed only in a turn:
 // the copier has then copied everything up to a mark that it holds as a reader, and a checkpoint never goes beyond a reader's mark.
-import { streamAnswerMs, streamSilenceMs, streamTurnMs } from "../../../domain/limits.ts";
+import { streamAnswerMs, streamSilenceMs, streamTurnMs } from "../../../domain/stream_limits.ts";
 import { checkpointPages, type Connection } from "../connection.ts";
 import { DatabaseError } from "../database.ts";
 import type { WriterSignal } from "../writer.ts";

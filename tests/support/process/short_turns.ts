@@ -1,5 +1,5 @@
-// Stands in for domain/limits.ts in the copier of a continuous backup: it asks for a checkpoint every few pages.
-export * from "../../../domain/limits.ts";
+// Stands in for domain/stream_limits.ts in the copier of a continuous backup: it asks for a checkpoint every few pages.
+export * from "../../../domain/stream_limits.ts";
 
 export const streamCheckpointFrames = 100;
 export const streamRetryFrames = 50;

@@ -1,0 +1,33 @@
+// Limits of continuous backups.
+
+/** Frames of the log (4 KiB each) after which the copier of a continuous backup asks for a checkpoint. */
+export const streamCheckpointFrames = 20_000;
+/** Frames after a checkpoint that readers kept from being complete, until the next one is tried. */
+export const streamRetryFrames = 5_000;
+/** Frames (256 MiB) at which the log is checkpointed even though it isn't copied, which is a gap. */
+export const streamLogFramesMax = 65_536;
+/** The writer waits for the copier for at most so long before a checkpoint. */
+export const streamTurnMs = 250;
+/** Without a sign of life of the copier for so long, the writer checkpoints as without it. */
+export const streamSilenceMs = 30_000;
+/** The copier waits for the writer for at most so long: it may be waiting for the lock of a command. */
+export const streamAnswerMs = 6_000;
+/** Pages of a segment, after which the rest of the log goes into another one; of one transaction; and of a part of a snapshot. */
+export const streamSegmentBytesMax = 16 * 1024 * 1024;
+export const streamCommitBytesMax = 256 * 1024 * 1024;
+export const streamPartBytes = 16 * 1024 * 1024;
+/** Bytes of the data file that are read in one step for a snapshot. */
+export const streamReadBytes = 1024 * 1024;
+export const streamSnapshotEveryMs = 24 * 3_600_000;
+export const streamObjectBytesMax = 300 * 1024 * 1024;
+export const streamRequestTimeoutMs = 60_000;
+/** Pauses after a failed request to the target: each is twice as long as the one before. */
+export const streamRetryMs = [500, 30_000] as const;
+/** Interval at which a server renews that a target is its own, and the age at which another server may take it. */
+export const streamOwnerRenewMs = 60_000;
+export const streamOwnerStaleMs = 180_000;
+/** Interval of checks that no other server has taken the target over, and the time that one that continues its work waits. */
+export const streamOwnerCheckMs = 10_000;
+export const streamTakeOverMs = 15_000;
+/** Time that a stop waits for uploads. The rest is uploaded after the next start. */
+export const streamStopMs = 3_000;
