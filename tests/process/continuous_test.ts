@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { signUpForLoad } from "../support/meter/load.ts";
 import { backupIs, backupKey, objectsIn, segmentsIn } from "../support/process/continuous.ts";
+import { storeCredentials, withStore } from "../support/network/s3_store.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { inScene, type Scene, stop } from "../support/process/scene.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -238,6 +239,36 @@ Deno.test("restoring fails when a segment or a part is missing, cut off, changed
       assert.match(end.stderr, /encrypted with key [0-9a-f]{16}; BACKUP_ENCRYPTION_KEY has other keys/);
     });
     assert.equal((await scene.run("restore", "--from", target, "restored.db")).status, 0);
+  }));
+
+Deno.test("copies to an S3 store that fails each fifth request, also after it was done, and restores from it", () =>
+  withStore(async (_, store) => {
+    store.failEach = 5;
+    const url = "s3://copies/eu";
+    const env = {
+      BACKUP_STREAM_TO: url,
+      BACKUP_ENCRYPTION_KEY: backupKey,
+      BACKUP_S3_ENDPOINT: store.endpoint,
+      BACKUP_S3_ACCESS_KEY_ID: storeCredentials.accessKeyId,
+      BACKUP_S3_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
+    };
+    await inScene({ env }, async (scene) => {
+      const { baseUrl } = await scene.start();
+      const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+      await backupIs(baseUrl, "ok");
+      await record(baseUrl, { apiKey, key: "one" });
+      await stop(scene.program);
+      store.failEach = Infinity;
+      await scene.start();
+      await backupIs(scene.baseUrl, "ok");
+      await stop(scene.program);
+      const end = await scene.run("restore", "--from", url, "restored.db");
+      assert.equal(end.status, 0, end.stderr);
+      assert.equal(await count(scene, "SELECT count(*) AS n FROM usage_records"), 1);
+      for (const bytes of store.objects.values()) {
+        assert.ok(!new TextDecoder().decode(bytes).includes("SQLite format"));
+      }
+    });
   }));
 
 Deno.test("rejects a continuous backup of a libSQL server, and works as before without the setting", () =>

@@ -1,0 +1,90 @@
+// Targets of continuous backups: signatures, what a store's failures do, and who owns a target.
+import assert from "node:assert/strict";
+import { ForeignTarget, Owner } from "../../../../db/engine/stream/owner.ts";
+import { signedHeaders } from "../../../../db/engine/stream/s3.ts";
+import type { Target } from "../../../../db/engine/stream/target.ts";
+import { storeCredentials as credentials, withStore } from "../../../support/network/s3_store.ts";
+
+Deno.test("signs requests as the example in Amazon's documentation", () => {
+  const { authorization } = signedHeaders({
+    ...credentials,
+    method: "GET",
+    url: new URL("https://examplebucket.s3.amazonaws.com/?max-keys=2&prefix=J"),
+    body: undefined,
+    now: new Date("2013-05-24T00:00:00Z"),
+  });
+  const [, signature] = /Signature=(\w+)$/.exec(authorization ?? "") ?? [];
+  assert.equal(signature, "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7");
+});
+
+Deno.test("stores, lists page by page, reads and removes objects of an S3 store", () =>
+  withStore(async (target, { objects }) => {
+    for (const name of ["segments/a/3", "segments/a/1", "segments/a/2", "owner (x)'&.json"]) {
+      await target.put(name, new TextEncoder().encode(name));
+    }
+    assert.deepEqual([...objects.keys()].sort()[1], "eu/segments/a/1");
+    assert.deepEqual(
+      (await target.list("segments/")).map(({ name }) => name),
+      [1, 2, 3].map((n) => `segments/a/${n}`),
+    );
+    assert.deepEqual(await target.list("segments/", { after: "segments/a/2" }), [{
+      name: "segments/a/3",
+      bytes: 12,
+    }]);
+    const found = await target.get("owner (x)'&.json");
+    assert.equal(new TextDecoder().decode(found?.bytes), "owner (x)'&.json");
+    assert.equal(await target.get("missing"), null);
+    await target.remove("segments/a/1");
+    await target.remove("segments/a/1");
+    assert.equal((await target.list("segments/")).length, 2);
+  }));
+
+Deno.test("a store's failure has its code, and repeating a request that was stored does no harm", () =>
+  withStore(async (target, store) => {
+    store.failEach = 2;
+    await target.put("a", new Uint8Array(1));
+    await assert.rejects(target.put("b", new Uint8Array(1)), /responded with 503 SlowDown/);
+    await target.put("b", new Uint8Array(1));
+    assert.equal(store.objects.size, 2);
+  }));
+
+/** A target with one object, whose age a test sets. */
+function ownedTarget() {
+  const stored = { bytes: null as Uint8Array | null, ageMs: 0 };
+  const target: Target = {
+    put: (_, bytes) => Promise.resolve(void (stored.bytes = bytes)),
+    get: () => Promise.resolve(stored.bytes === null ? null : { bytes: stored.bytes, ageMs: stored.ageMs }),
+    list: () => Promise.resolve([]),
+    remove: () => Promise.resolve(),
+  };
+  return { target, stored };
+}
+
+Deno.test("a target has one owner: a stranger waits until it is stale or has ended", async () => {
+  const { target, stored } = ownedTarget();
+  let now = 0;
+  const owner = (server: string) => new Owner(target, { server, clock: () => now });
+  const one = owner("one");
+  assert.equal(await one.check(), 0);
+  await assert.rejects(owner("other").check(), ForeignTarget);
+  stored.ageMs = 181_000;
+  const other = owner("other");
+  await other.check();
+  stored.ageMs = 0;
+  now += 20_000;
+  await assert.rejects(one.check(), ForeignTarget);
+  await one.end();
+  await other.end();
+  assert.equal(await owner("third").check(), 0);
+});
+
+Deno.test("a later run on the same data file takes the target over, and waits until the former one has noticed", async () => {
+  const { target } = ownedTarget();
+  let now = 0;
+  const run = () => new Owner(target, { server: "one", clock: () => now });
+  const former = run();
+  await former.check();
+  assert.equal(await run().check(), 15_000);
+  now += 10_000;
+  await assert.rejects(former.check(), ForeignTarget);
+});
