@@ -9,6 +9,7 @@ import { settings } from "../../config.ts";
 import { collectAll, metricsText } from "../../routes/metric_set.ts";
 import { createMetrics } from "../../routes/metrics.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
+import { StreamState } from "../../services/stream_state.ts";
 import { startTestApp } from "../support/app/app.ts";
 import { isMissing } from "../support/runner/needs.ts";
 
@@ -131,7 +132,7 @@ Deno.test("alerts and the dashboard use only existing metrics, and each alert li
   try {
     const { services, parts, now: clock } = test;
     const backups = () => ({ lastAt: null, failures: 0 });
-    const ofProcess = processMetrics({ parts, services, backups, version: "0", clock });
+    const ofProcess = processMetrics({ parts, services, backups, stream: new StreamState(), version: "0", clock });
     const text = metricsText(await collectAll([ofProcess, createMetrics(services).collect]));
     known = new Set(
       [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = "", type]) =>
