@@ -132,7 +132,14 @@ Deno.test("alerts and the dashboard use only existing metrics, and each alert li
   try {
     const { services, parts, now: clock } = test;
     const backups = () => ({ lastAt: null, failures: 0 });
-    const ofProcess = processMetrics({ parts, services, backups, stream: new StreamState(), version: "0", clock });
+    const ofProcess = processMetrics({
+      parts,
+      services,
+      backups,
+      stream: new StreamState(),
+      version: "0",
+      clock,
+    });
     const text = metricsText(await collectAll([ofProcess, createMetrics(services).collect]));
     known = new Set(
       [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = "", type]) =>

@@ -1,7 +1,7 @@
 // Continuous backup of a real server: stop and start, a target that fails or belongs to another server, and restoring to a point.
 import assert from "node:assert/strict";
 import { signUpForLoad } from "../support/meter/load.ts";
-import { backupIs, backupKey, objectsIn, segmentsIn } from "../support/process/continuous.ts";
+import { backupHealth, backupIs, backupKey, objectsIn, segmentsIn } from "../support/process/continuous.ts";
 import { storeCredentials, withStore } from "../support/network/s3_store.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { inScene, type Scene, stop } from "../support/process/scene.ts";
@@ -81,7 +81,7 @@ Deno.test("while the target fails, the server works and is ready; the copy conti
     await Deno.rename(target, `${target}.away`);
     for (let n = 0; n < 5; n++) await record(baseUrl, { apiKey, key: `away${n}` });
     await poll(() => /the target of the continuous backup can't be used/.test(scene.program.output()));
-    assert.equal((await fetch(`${baseUrl}/health/ready`)).status, 200);
+    await backupHealth(baseUrl);
     const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
     assert.match(metrics, /^gatehouse_stream_failures_total [1-9]/m);
     await Deno.rename(`${target}.away`, target);

@@ -65,6 +65,8 @@ class Stream {
   readonly #copier: Copier;
   readonly #owner: Owner;
   #isStopping = false;
+  /** True once no former run can be using the target any more. */
+  #isOwner = false;
   /** The time until which a stop waits for uploads. */
   #stopAt = Infinity;
   #uploaded: string | null = null;
@@ -142,7 +144,7 @@ class Stream {
 
   /** Begins a new chain once the target can be reached and has everything from before. */
   async #begin(): Promise<void> {
-    if (!this.#owner.isClaimed || this.#waiting().length > 0) return;
+    if (!this.#isOwner || this.#waiting().length > 0) return;
     const last = Math.max(this.#spool.segments.at(-1)?.number ?? 0, await lastNumberAt(this.#target));
     if (this.#isStopping || !this.#copier.begin(last)) return;
     this.#knowsSnapshots = true;
@@ -183,9 +185,13 @@ class Stream {
       try {
         const waitMs = await this.#owner.check();
         if (waitMs > 0) {
-          await this.#pause(waitMs);
+          for (const end = performance.now() + waitMs; performance.now() < end;) {
+            if (this.#isStopping) return;
+            await this.#pause(end - performance.now());
+          }
           await this.#leaveForeignChain();
         }
+        this.#isOwner = true;
         const isMore = await this.#uploadNext();
         if (this.#problem !== "") this.#log("info", "continuous backup works again", {});
         this.#problem = "";
@@ -231,7 +237,7 @@ class Stream {
   async #keepSnapshots(): Promise<void> {
     while (!this.#isStopping) {
       await this.#pause(500);
-      if (this.#isStopping || this.#copier.chain === null || !this.#owner.isClaimed) continue;
+      if (this.#isStopping || this.#copier.chain === null || !this.#isOwner) continue;
       try {
         await this.#findSnapshot();
         if (Date.now() - (this.#snapshot?.at ?? 0) >= streamSnapshotEveryMs) await this.#makeSnapshot();

@@ -8,6 +8,7 @@ export const workers = [
   "commands/serve/http_worker.ts",
   "db/engine/writer_worker.ts",
   "db/engine/backup_worker.ts",
+  "db/engine/stream/stream_worker.ts",
   "services/access/password_worker.ts",
   "services/reports/reports_worker.ts",
 ] as const;
