@@ -7,7 +7,7 @@ import { shutdownFlushMs, shutdownNoticeMs, shutdownTimeoutMs } from "../../doma
 import { collectAll } from "../../routes/metric_set.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
 import { BackupSchedule } from "../../services/backups.ts";
-import { ContinuousBackup } from "../../services/continuous_backup.ts";
+import type { ContinuousBackup } from "../../services/continuous_backup.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
 import { endUnlistedClients } from "../../services/oauth/mod.ts";
 import { mailMode } from "../../services/outbox/mod.ts";
@@ -55,10 +55,12 @@ export async function serve(environment: Settings, options: { version: string })
     end();
   };
   const { promise: databaseFailed, resolve: noteDatabaseFailure } = Promise.withResolvers<void>();
+  const { stream: plan } = config;
+  const loaded = plan && { plan, ...await import("../../services/continuous_backup.ts") };
   let stream: ContinuousBackup | undefined;
   const opened = await openForCommand(config, {
     beforeOpen: (path) => {
-      if (config.stream !== undefined) stream = new ContinuousBackup({ path, plan: config.stream, log });
+      if (loaded !== undefined) stream = new loaded.ContinuousBackup({ path, plan: loaded.plan, log });
       return stream?.turns;
     },
     onFatal: (error) => {
