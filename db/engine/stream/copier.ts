@@ -64,6 +64,11 @@ export class Copier {
     return this.#chain;
   }
 
+  /** False if the data file may have what isn't copied. */
+  get isHeld(): boolean {
+    return this.#options.turns.isHeld;
+  }
+
   /** The number of copied frames of the log's current round. */
   get frame(): number {
     return this.#chain?.position?.frame ?? 0;
@@ -94,7 +99,7 @@ export class Copier {
     const { spool, turns, spoolBytesMax } = this.#options;
     turns.showLife();
     if (this.#chain === null) return;
-    if (!turns.isHeld) throw new LogGap("the log was checkpointed without this copy");
+    this.#requireHeld();
     if (spool.bytes > spoolBytesMax) throw new LogGap("too many segments wait for their upload");
     try {
       this.copy();
@@ -116,6 +121,7 @@ export class Copier {
   seal(): boolean {
     const { path, spool, turns } = this.#options;
     if (turns.checkpoint("seal", () => this.copy()) !== true || this.#chain === null) return false;
+    this.#requireHeld();
     spool.seal(path, this.#chain.number);
     return true;
   }
@@ -126,13 +132,16 @@ export class Copier {
 
   /** Copies what was committed to the spool. @throws {LogGap} */
   copy(): void {
-    const { path, spool, keys, clock } = this.#options;
+    const { path, spool, turns, keys, clock } = this.#options;
     for (let hasMore = true; hasMore && this.#chain !== null;) {
       this.#log ??= Deno.openSync(`${path}-wal`);
       const chain: Chain = this.#chain;
       const startedAt = clock();
       const part = readLog(reading(this.#log), chain.position, this.#limits);
+      // What was read before is complete only if the log is still held.
+      this.#requireHeld();
       if (part === null) return;
+      turns.showLife();
       const number = chain.number + 1;
       const roundFrom = part.beginsRound ? number : chain.roundFrom;
       if (part.beginsRound) this.#turnedAt = -Infinity;
@@ -144,6 +153,10 @@ export class Copier {
       this.#chain = { name: chain.name, number, previous: hashOf(bytes), position: part.position, roundFrom };
       hasMore = part.hasMore;
     }
+  }
+
+  #requireHeld(): void {
+    if (!this.isHeld) throw new LogGap("the log was checkpointed without this copy");
   }
 
   #takeTurn(): void {

@@ -262,7 +262,8 @@ class Stream {
     if (chain === null || chain.number < chain.roundFrom) return;
     const startedAt = Date.now();
     const stopIfEnded = () => {
-      if (this.#isStopping || this.#copier.chain?.name !== chain.name) throw new SnapshotStopped();
+      const isCurrent = this.#copier.chain?.name === chain.name && this.#copier.isHeld;
+      if (this.#isStopping || !isCurrent) throw new SnapshotStopped();
     };
     const { keys, keepDays } = this.#request.plan;
     const target = this.#target;
@@ -282,6 +283,7 @@ class Stream {
       stopIfEnded();
       await pause(100);
     }
+    stopIfEnded();
     const now = Date.now();
     await putManifest({ ...begun, to }, { target, keys, now });
     this.#snapshot = { chain: chain.name, at: now };

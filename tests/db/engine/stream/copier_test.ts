@@ -34,6 +34,8 @@ class Model {
   checkpoints = 0;
   /** Runs between the steps of a turn. */
   between = () => {};
+  /** Runs before the log is read. */
+  beforeRead = () => {};
 
   constructor(readonly path: string) {
     Deno.writeFileSync(path, new Uint8Array());
@@ -57,7 +59,10 @@ class Model {
       get spoolBytesMax() {
         return spoolBytesMax.value;
       },
-      clock: Date.now,
+      clock: () => {
+        this.beforeRead();
+        return Date.now();
+      },
       limits: this.limits,
       turns: {
         get isHeld() {
@@ -208,6 +213,16 @@ const causes: Record<string, (model: Model, random: Random) => void> = {
     });
   },
   "a writer that has checkpointed alone": (model) => model.isHeld = false,
+  "a writer that checkpoints alone while the copy runs": (model, random) => {
+    model.beforeRead = () => {
+      model.beforeRead = () => {};
+      model.isHeld = false;
+      model.write(model.server, random);
+      model.server.exec("PRAGMA user_version = 0");
+      assert.equal(model.server.checkpointNow("TRUNCATE").busy, 0);
+      model.write(model.server, random);
+    };
+  },
   "a transaction that is too large": (model) => {
     model.limits.commitBytesMax = 100_000;
     model.server.run({ sql: "INSERT INTO items VALUES (1000, ?)", args: ["x".repeat(150_000)] });
