@@ -8,6 +8,8 @@ export const streamRetryFrames = 5_000;
 export const streamLogFramesMax = 65_536;
 /** The writer waits for the copier for at most so long before a checkpoint. */
 export const streamTurnMs = 250;
+/** Interval at which the copier shows that it is alive, and looks at the length of the log. */
+export const streamTickMs = 1_000;
 /** Without a sign of life of the copier for so long, the writer checkpoints as without it. */
 export const streamSilenceMs = 30_000;
 /** The copier waits for the writer for at most so long: it may be waiting for the lock of a command. */

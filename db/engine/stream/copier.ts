@@ -9,7 +9,7 @@ import {
 } from "../../../domain/stream_limits.ts";
 import type { Connection } from "../connection.ts";
 import { type EncryptionKeys, hashOf, seal } from "./envelope.ts";
-import { LogGap, type LogPosition, readLog } from "./log_reader.ts";
+import { LogGap, logHas, type LogPosition, readLog } from "./log_reader.ts";
 import { chainName, encodeSegment, segmentName } from "./segment.ts";
 import { reading, type Resume, type Spool } from "./spool.ts";
 import type { CopierTurns } from "./turns.ts";
@@ -94,19 +94,27 @@ export class Copier {
     return true;
   }
 
-  /** Copies what was committed, and lets the log be checkpointed when it is long. @throws {LogGap} */
-  step(): void {
+  /**
+   * Shows the writer that the log is being copied, and lets it be checkpointed when it is long. Call it about every second.
+   *
+   * @param options `isDue`: true to copy what was committed even if the log is short.
+   * @returns True if everything is copied.
+   * @throws {LogGap}
+   */
+  step({ isDue } = { isDue: true }): boolean {
     const { spool, turns, spoolBytesMax } = this.#options;
     turns.showLife();
-    if (this.#chain === null) return;
+    if (this.#chain === null) return false;
     this.#requireHeld();
     if (spool.bytes > spoolBytesMax) throw new LogGap("too many segments wait for their upload");
     try {
-      this.copy();
+      const copies = isDue || this.#logHas(this.#turnFrames);
+      if (copies) this.copy();
       this.#takeTurn();
+      return copies;
     } catch (error) {
       // With a full disk the log waits, but it doesn't grow without end.
-      if (error instanceof LogGap || this.#logFrames() < this.#limits.logFramesMax) throw error;
+      if (error instanceof LogGap || !this.#logHas(this.#limits.logFramesMax)) throw error;
       throw new LogGap("the log is too long", { cause: error });
     }
   }
@@ -161,9 +169,9 @@ export class Copier {
 
   #takeTurn(): void {
     const { connection, turns } = this.#options;
-    const { checkpointFrames, retryFrames, logFramesMax } = this.#limits;
+    const { logFramesMax } = this.#limits;
     const { frame } = this;
-    if (frame < checkpointFrames || frame < this.#turnedAt + retryFrames) return;
+    if (frame < this.#turnFrames) return;
     try {
       const isComplete = turns.checkpoint("turn", () => {
         // The mark: the checkpoint doesn't go beyond it, and everything up to it is copied.
@@ -178,7 +186,13 @@ export class Copier {
     }
   }
 
-  #logFrames(): number {
-    return (this.#log?.statSync().size ?? 0) / 4_120;
+  /** The number of copied frames at which the log is to be checkpointed. */
+  get #turnFrames(): number {
+    const { checkpointFrames, retryFrames } = this.#limits;
+    return Math.max(checkpointFrames, this.#turnedAt + retryFrames);
+  }
+
+  #logHas(frames: number): boolean {
+    return this.#log !== undefined && logHas(reading(this.#log), frames);
   }
 }

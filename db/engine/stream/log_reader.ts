@@ -94,6 +94,18 @@ function hasFrame(readAt: ReadAt, { salts, frame, sums }: LogPosition, pageSize:
   return [...salts, ...sums].every((value, n) => view.getUint32(8 + n * 4) === value);
 }
 
+/** True if the current round of a log has a number of frames, committed or not. */
+export function logHas(readAt: ReadAt, frames: number): boolean {
+  const header = readHeader(readAt);
+  if (header === null) return false;
+  const bytes = new Uint8Array(frameHeaderBytes);
+  if (readAt(bytes, headerBytes + (frames - 1) * (header.pageSize + frameHeaderBytes)) < bytes.length) {
+    return false;
+  }
+  const view = new DataView(bytes.buffer);
+  return header.salts.every((salt, n) => view.getUint32(8 + n * 4) === salt);
+}
+
 /** True if a log still is in the round of a position, and has the frame before it. Then nothing after it is lost. */
 export function logContinues(readAt: ReadAt, position: LogPosition): boolean {
   const header = readHeader(readAt);

@@ -1,7 +1,12 @@
 // The thread of a continuous backup: copies the log, uploads segments in order, and makes a snapshot a day.
 import type { StreamTarget } from "../../../domain/stream_settings.ts";
 import { messageOf } from "../../../domain/errors.ts";
-import { streamRetryMs, streamSnapshotEveryMs, streamStopMs } from "../../../domain/stream_limits.ts";
+import {
+  streamRetryMs,
+  streamSnapshotEveryMs,
+  streamStopMs,
+  streamTickMs,
+} from "../../../domain/stream_limits.ts";
 import { Connection } from "../connection.ts";
 import type { WriterSignal } from "../writer.ts";
 import { Copier } from "./copier.ts";
@@ -123,22 +128,27 @@ class Stream {
   }
 
   async #keepCopying(): Promise<void> {
+    const everyMs = this.#request.plan.seconds * 1000;
+    let copiedAt = -Infinity;
     while (!this.#isStopping) {
       const at = Date.now();
       const startedAt = performance.now();
+      // Timers may be a little early.
+      const isDue = startedAt >= copiedAt + everyMs - streamTickMs / 2;
       try {
-        if (this.#copier.chain === null) await this.#begin();
-        else {
-          this.#copier.step();
-          this.#note(at);
+        if (this.#copier.chain === null) {
+          await this.#begin();
+          copiedAt = -Infinity;
+        } else {
+          if (isDue) copiedAt = startedAt;
+          this.#note(this.#copier.step({ isDue }) ? at : null);
         }
       } catch (error) {
         if (error instanceof LogGap) this.#noteGap(error);
         else this.#fail("copying the log failed", error);
       }
       this.#wake();
-      const restMs = this.#request.plan.seconds * 1000 - (performance.now() - startedAt);
-      await this.#pause(Math.max(50, restMs));
+      await this.#pause(Math.max(50, streamTickMs - (performance.now() - startedAt)));
     }
   }
 
@@ -160,11 +170,15 @@ class Stream {
     this.#log("error", "gap in the continuous backup: a new snapshot follows", { error: error.message });
   }
 
-  /** Notes that everything from before a time is safe, if nothing waits for its upload. @param at In milliseconds since 1970. */
-  #note(at: number): void {
+  /**
+   * Notes that everything from before a time is safe, if nothing waits for its upload.
+   *
+   * @param at In milliseconds since 1970; null if the log wasn't copied.
+   */
+  #note(at: number | null): void {
     this.#state.setSpoolBytes(this.#spool.bytes);
     if (!this.#isRestorable()) return;
-    if (this.#waiting().length === 0) this.#state.setSafeAt(at);
+    if (at !== null && this.#waiting().length === 0) this.#state.setSafeAt(at);
     this.#state.setState("ok");
   }
 

@@ -32,6 +32,7 @@ class Model {
   readonly spoolBytesMax = { value: 1e9 };
   isHeld = true;
   checkpoints = 0;
+  life = 0;
   /** Runs between the steps of a turn. */
   between = () => {};
   /** Runs before the log is read. */
@@ -68,7 +69,7 @@ class Model {
         get isHeld() {
           return self.isHeld;
         },
-        showLife: () => {},
+        showLife: () => this.life++,
         hold: (isHeld) => {
           this.server.checkpointAt(isHeld ? 0 : 20);
           this.server.exec("PRAGMA user_version = 0");
@@ -190,6 +191,24 @@ Deno.test(
     }
   },
 );
+
+Deno.test("between two intervals, only a long log is copied, and the writer sees that the copier is alive", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-copier-" });
+  const model = new Model(`${folder}/model.db`);
+  const { copier, server, limits } = model;
+  assert.ok(copier.begin(0));
+  assert.ok(copier.step());
+  const { life } = model;
+  server.exec("PRAGMA user_version = 0");
+  const number = copier.chain?.number;
+  assert.equal(copier.step({ isDue: false }), false);
+  assert.deepEqual([copier.chain?.number, model.life, model.checkpoints], [number, life + 1, 0]);
+  for (let n = 0; n < limits.checkpointFrames; n++) server.exec("PRAGMA user_version = 0");
+  assert.ok(copier.step({ isDue: false }));
+  assert.equal(model.checkpoints, 1);
+  model.close();
+  await Deno.remove(folder, { recursive: true });
+});
 
 /** Breaks a copy in one way. */
 const causes: Record<string, (model: Model, random: Random) => void> = {
