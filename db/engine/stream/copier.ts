@@ -12,7 +12,7 @@ import { type EncryptionKeys, hashOf, seal } from "./envelope.ts";
 import { LogGap, logHas, type LogPosition, readLog } from "./log_reader.ts";
 import { chainName, encodeSegment, segmentName } from "./segment.ts";
 import { reading, type Resume, type Spool } from "./spool.ts";
-import type { CopierTurns } from "./turns.ts";
+import type { Checkpoint, CopierTurns } from "./turns.ts";
 
 /** An uninterrupted copy of the log. */
 interface Chain {
@@ -53,6 +53,8 @@ export class Copier {
   #log: Deno.FsFile | undefined;
   /** The frame up to which the last checkpoint went without completing the data file. */
   #turnedAt = -Infinity;
+  /** True if the last turn found copied frames that SQLite didn't count yet: a command may be committing them, or will fail to. */
+  #isAhead = false;
 
   constructor(options: CopierOptions) {
     this.#options = options;
@@ -91,6 +93,7 @@ export class Copier {
       roundFrom: after + 1,
     };
     this.#turnedAt = -Infinity;
+    this.#isAhead = false;
     return true;
   }
 
@@ -128,7 +131,11 @@ export class Copier {
   /** Completes the data file and notes that, if nothing else was committed. */
   seal(): boolean {
     const { path, spool, turns } = this.#options;
-    if (turns.checkpoint("seal", () => this.copy()) !== true || this.#chain === null) return false;
+    // A turn compares what was copied with the log. After it, only the writer commits.
+    if (this.#chain === null || !this.#turn()) return false;
+    const { number } = this.#chain;
+    const checkpoint = turns.checkpoint("seal", () => this.copy());
+    if (checkpoint === null || this.#chain.number === number) return false;
     this.#requireHeld();
     spool.seal(path, this.#chain.number);
     return true;
@@ -152,7 +159,10 @@ export class Copier {
       turns.showLife();
       const number = chain.number + 1;
       const roundFrom = part.beginsRound ? number : chain.roundFrom;
-      if (part.beginsRound) this.#turnedAt = -Infinity;
+      if (part.beginsRound) {
+        if (this.#isAhead) throw new LogGap("a commit failed after it was copied");
+        this.#turnedAt = -Infinity;
+      }
       const endedAt = clock();
       const name = segmentName(chain.name, number, endedAt);
       const head = { chain: chain.name, number, previous: chain.previous, startedAt, endedAt, roundFrom };
@@ -168,22 +178,42 @@ export class Copier {
   }
 
   #takeTurn(): void {
+    if (this.frame < this.#turnFrames || this.#turn()) return;
+    if (this.frame > this.#limits.logFramesMax) throw new LogGap("the log is too long");
+  }
+
+  /** Returns false if there was no checkpoint. @throws {LogGap} */
+  #turn(): boolean {
     const { connection, turns } = this.#options;
-    const { logFramesMax } = this.#limits;
     const { frame } = this;
-    if (frame < this.#turnFrames) return;
+    const roundFrom = this.#chain?.roundFrom;
     try {
-      const isComplete = turns.checkpoint("turn", () => {
+      const checkpoint = turns.checkpoint("turn", () => {
         // The mark: the checkpoint doesn't go beyond it, and everything up to it is copied.
         connection.exec("BEGIN");
         connection.first({ sql: "SELECT 1 FROM sqlite_schema", args: [] });
         this.copy();
       });
-      if (isComplete !== null) this.#turnedAt = this.frame;
-      else if (frame > logFramesMax) throw new LogGap("the log is too long");
+      if (checkpoint !== null) {
+        // A new round begins only after everything before was checkpointed.
+        this.#noteTurn(checkpoint, { before: this.#chain?.roundFrom === roundFrom ? frame : 0 });
+      }
+      return checkpoint !== null;
     } finally {
       if (connection.inTransaction) connection.exec("ROLLBACK");
     }
+  }
+
+  /**
+   * Compares what was copied with what SQLite counts.
+   *
+   * @param options `before`: the frame up to which was copied before the writer's own commit, which waited for all others.
+   */
+  #noteTurn({ log, checkpointed }: Checkpoint, { before }: { before: number }): void {
+    if (log < before) throw new LogGap("a commit failed after it was copied");
+    if (checkpointed > this.frame) throw new LogGap("the log has frames that can't be read");
+    this.#isAhead = log < this.frame;
+    this.#turnedAt = this.frame;
   }
 
   /** The number of copied frames at which the log is to be checkpointed. */

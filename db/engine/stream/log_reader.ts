@@ -106,11 +106,18 @@ export function logHas(readAt: ReadAt, frames: number): boolean {
   return header.salts.every((salt, n) => view.getUint32(8 + n * 4) === salt);
 }
 
-/** True if a log still is in the round of a position, and has the frame before it. Then nothing after it is lost. */
-export function logContinues(readAt: ReadAt, position: LogPosition): boolean {
+/**
+ * True if a log still is in the round of a position, and has all frames before it. Then nothing after it is lost. Recomputes the
+ * checksums: after a loss of power, or a failed commit, the last frame may be there without the others.
+ */
+export function logContinues(readAt: ReadAt, { salts, frame, sums }: LogPosition): boolean {
   const header = readHeader(readAt);
-  return header !== null && isSame(header.salts, position.salts) &&
-    hasFrame(readAt, position, header.pageSize);
+  if (header === null || !isSame(header.salts, salts)) return false;
+  if (frame === 0) return true;
+  for (const { position } of validFrames(readAt, { salts, frame: 0, sums: header.sums }, header)) {
+    if (position.frame === frame) return isSame(position.sums, sums);
+  }
+  return false;
 }
 
 /**

@@ -13,6 +13,12 @@ const requests: readonly Request[] = ["hold", "release", "turn", "seal"];
 const [idle, done, failed, working, paused, copied, late, asked] = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const [stateCell, lifeCell, heldCell, framesCell, doneFramesCell] = [0, 1, 2, 3, 4] as const;
 
+/** The frames of the log, as SQLite counts them. */
+export interface Checkpoint {
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
 export type TurnMemory = SharedArrayBuffer;
 
 /** @param options `isHeld`: true if an earlier run's copy is continued: until the copier runs, nothing may be checkpointed. */
@@ -147,9 +153,9 @@ export class CopierTurns {
    * Asks for a checkpoint.
    *
    * @param copy Called while the writer waits. Must begin a read transaction and copy the log.
-   * @returns True if all of the log is now in the data file; null if there was no checkpoint.
+   * @returns After a turn the frames that the log has, and those of them that are in the data file; null if there was no checkpoint.
    */
-  checkpoint(request: "turn" | "seal", copy: () => void): boolean | null {
+  checkpoint(request: "turn" | "seal", copy: () => void): Checkpoint | null {
     if (this.#ask(request) !== paused) return null;
     let isCopied = false;
     try {
@@ -162,7 +168,9 @@ export class CopierTurns {
     if (!isCopied) return null;
     this.#waitWhile(copied);
     if (this.#waitWhile(working) !== done) return null;
-    return Atomics.load(this.#cells, framesCell) === Atomics.load(this.#cells, doneFramesCell);
+    const [log, checkpointed] = [framesCell, doneFramesCell].map((cell) => Atomics.load(this.#cells, cell));
+    // Negative if another program was checkpointing.
+    return Number(log) < 0 ? null : { log, checkpointed } as Checkpoint;
   }
 
   /** Returns the state that follows a request; `idle` if the writer doesn't respond. */

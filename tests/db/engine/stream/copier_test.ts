@@ -75,15 +75,17 @@ class Model {
           this.server.exec("PRAGMA user_version = 0");
           return true;
         },
-        checkpoint: (_, copy) => {
+        checkpoint: (request, copy) => {
           this.server.exec("PRAGMA user_version = 0");
           this.between();
           copy();
           this.between();
-          const { log, checkpointed } = this.server.checkpointNow("PASSIVE");
+          const { log, checkpointed } = this.server.checkpointNow(
+            request === "seal" ? "TRUNCATE" : "PASSIVE",
+          );
           this.checkpoints++;
           this.between();
-          return log === checkpointed;
+          return { log, checkpointed };
         },
       },
     });
@@ -192,6 +194,41 @@ Deno.test(
   },
 );
 
+Deno.test("a copy is sealed after a complete turn, and a commit breaks the seal", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-copier-" });
+  const path = `${folder}/model.db`;
+  const model = new Model(path);
+  const { copier, spool, server, guest, limits } = model;
+  assert.ok(copier.begin(0));
+  limits.checkpointFrames = 1;
+  for (let n = 0; n < 20; n++) server.exec("PRAGMA user_version = 0");
+  copier.step();
+  assert.ok(copier.seal());
+  assert.equal(spool.findResume(path, [key])?.isSealed, true);
+  guest.exec("PRAGMA user_version = 1");
+  server.checkpointNow("TRUNCATE");
+  assert.equal(spool.findResume(path, [key]), null);
+  model.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("a copy is continued only if the log has all frames that were copied", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-copier-" });
+  const path = `${folder}/model.db`;
+  const model = new Model(path);
+  assert.ok(model.copier.begin(0));
+  for (let n = 0; n < 3; n++) model.server.exec("PRAGMA user_version = 0");
+  model.copier.step();
+  assert.equal(model.spool.findResume(path, [key])?.isSealed, false);
+  const log = Deno.readFileSync(`${path}-wal`);
+  // A byte of the page in the first frame.
+  log[100] = 1 + (log[100] as number);
+  Deno.writeFileSync(`${path}-wal`, log);
+  assert.equal(model.spool.findResume(path, [key]), null);
+  model.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("between two intervals, only a long log is copied, and the writer sees that the copier is alive", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-copier-" });
   const model = new Model(`${folder}/model.db`);
@@ -230,6 +267,31 @@ const causes: Record<string, (model: Model, random: Random) => void> = {
       hash: "",
       isSealed: false,
     });
+  },
+  "a COMMIT that failed after its frames were copied": (model) => {
+    const { server, copier, limits, file, path } = model;
+    const twinPath = `${path}.twin`;
+    const copy = new Uint8Array(Deno.statSync(path).size);
+    reading(file)(copy, 0);
+    Deno.writeFileSync(twinPath, copy);
+    Deno.writeFileSync(`${twinPath}-wal`, Deno.readFileSync(`${path}-wal`));
+    const twin = new Connection(twinPath, { readOnly: false });
+    twin.run({ sql: "INSERT INTO items VALUES (1000, ?)", args: ["x".repeat(50_000)] });
+    // In the log, and unknown to SQLite.
+    Deno.writeFileSync(`${path}-wal`, Deno.readFileSync(`${twinPath}-wal`));
+    twin.close();
+    copier.step();
+    server.exec("PRAGMA user_version = 0");
+    limits.checkpointFrames = 1;
+  },
+  "frames that were checkpointed and can't be read": ({ server, copier, path, limits }) => {
+    server.exec("PRAGMA user_version = 0");
+    const log = Deno.readFileSync(`${path}-wal`);
+    // The checksum of the first frame that isn't copied.
+    const at = 32 + copier.frame * 4_120 + 16;
+    log.fill(0, at, at + 8);
+    Deno.writeFileSync(`${path}-wal`, log);
+    limits.checkpointFrames = 1;
   },
   "a writer that has checkpointed alone": (model) => model.isHeld = false,
   "a writer that checkpoints alone while the copy runs": (model, random) => {
