@@ -39,12 +39,13 @@ export class Owner {
   /**
    * Makes sure that the target is this run's, asking it at most every few seconds.
    *
-   * @returns For how long to wait before the first upload: a run before this one may not have noticed yet that it has ended.
+   * @returns When it has just become this run's: for how long to wait before the first upload, since another run may not have noticed
+   *   yet. Otherwise null.
    * @throws {ForeignTarget}
    */
-  async check(): Promise<number> {
+  async check(): Promise<number | null> {
     const now = this.#clock();
-    if (now - this.#checkedAt < streamOwnerCheckMs) return 0;
+    if (now - this.#checkedAt < streamOwnerCheckMs) return null;
     const found = await this.#target.get(ownerName);
     const other = found === null ? null : parse(found.bytes);
     const isFirst = !this.isClaimed;
@@ -59,8 +60,8 @@ export class Owner {
       await this.#write(this.#self);
     }
     this.#checkedAt = this.#clock();
-    const mayBeRunning = isFirst && other !== null && other.hasEnded !== true;
-    return mayBeRunning ? Math.max(0, streamTakeOverMs - (found?.ageMs ?? 0)) : 0;
+    if (!isFirst) return null;
+    return other === null || other.hasEnded === true ? 0 : streamTakeOverMs;
   }
 
   async end(): Promise<void> {

@@ -87,6 +87,8 @@ export function chainName(firstNumber: number): string {
   return `${digits(firstNumber, 12)}-${crypto.randomUUID().slice(0, 8)}`;
 }
 
+export const firstNumberOf = (chain: string) => Number(chain.slice(0, 12));
+
 /** A name at the target, with what it says. */
 export interface PointName {
   readonly name: string;

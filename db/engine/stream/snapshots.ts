@@ -95,17 +95,15 @@ export async function readManifest(
   return manifest;
 }
 
-/** Returns the highest number of a segment at the target; 0 for none. */
-export async function lastNumberAt(target: Target): Promise<number> {
+/** Returns the segment at the target with the highest number. If only a snapshot is left, it has the number of its last segment. */
+export async function lastSegmentAt(target: Target): Promise<PointName | null> {
   const manifests = await listManifests(target);
   // Later chains may have no snapshot yet. A chain's name begins with its first number.
   const [newest] = manifests.slice(-1);
   const after = newest === undefined ? "segments/" : `${segmentFolder(newest.chain)}${digitsOf(newest)}`;
   const segments = await target.list("segments/", { after });
-  return Math.max(
-    newest?.number ?? 0,
-    ...segments.slice(-1).map(({ name }) => parseSegmentName(name)?.number ?? 0),
-  );
+  const last = segments.flatMap(({ name }) => parseSegmentName(name) ?? []).at(-1);
+  return last ?? newest ?? null;
 }
 
 function digitsOf({ number }: { number: number }): string {

@@ -6,7 +6,13 @@ import { moveIntoPlace } from "../backup.ts";
 import { openTemporary, removeIfExists } from "../data_file.ts";
 import { type EncryptionKeys, hashOf, unseal } from "./envelope.ts";
 import { logContinues, type ReadAt } from "./log_reader.ts";
-import { decodeSegment, parseSegmentName, type PointName, type SegmentHead } from "./segment.ts";
+import {
+  decodeSegment,
+  firstNumberOf,
+  parseSegmentName,
+  type PointName,
+  type SegmentHead,
+} from "./segment.ts";
 
 export interface SpooledSegment extends PointName {
   readonly bytes: number;
@@ -53,6 +59,17 @@ export class Spool {
   removeFirst(): void {
     const first = this.#segments.shift();
     if (first !== undefined) removeIfExists(this.#path(first.name));
+  }
+
+  /**
+   * True if the segments follow those at a target.
+   *
+   * @param last The last one there.
+   */
+  continues(last: PointName | null): boolean {
+    const [first] = this.#segments;
+    if (first === undefined || this.#segments.some(({ name }) => name === last?.name)) return true;
+    return first.number === firstNumberOf(first.chain) && (last?.number ?? 0) < first.number;
   }
 
   /** Writes a file durably. */

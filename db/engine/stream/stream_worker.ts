@@ -14,7 +14,7 @@ import { LogGap } from "./log_reader.ts";
 import { ForeignTarget, Owner } from "./owner.ts";
 import {
   copySnapshot,
-  lastNumberAt,
+  lastSegmentAt,
   listManifests,
   prune,
   putManifest,
@@ -155,7 +155,10 @@ class Stream {
   /** Begins a new chain once the target can be reached and has everything from before. */
   async #begin(): Promise<void> {
     if (!this.#isOwner || this.#waiting().length > 0) return;
-    const last = Math.max(this.#spool.segments.at(-1)?.number ?? 0, await lastNumberAt(this.#target));
+    const last = Math.max(
+      this.#spool.segments.at(-1)?.number ?? 0,
+      (await lastSegmentAt(this.#target))?.number ?? 0,
+    );
     if (this.#isStopping || !this.#copier.begin(last)) return;
     this.#knowsSnapshots = true;
     this.#snapshot = null;
@@ -198,13 +201,13 @@ class Stream {
     while (this.#stopAt === Infinity || (this.#waiting().length > 0 && performance.now() < this.#stopAt)) {
       try {
         const waitMs = await this.#owner.check();
-        if (waitMs > 0) {
+        if (waitMs !== null) {
           for (const end = performance.now() + waitMs; performance.now() < end;) {
             if (this.#isStopping) return;
             await this.#pause(end - performance.now());
           }
-          await this.#leaveForeignChain();
         }
+        if (!this.#isOwner) await this.#leaveForeignChain();
         this.#isOwner = true;
         const isMore = await this.#uploadNext();
         if (this.#problem !== "") this.#log("info", "continuous backup works again", {});
@@ -220,13 +223,12 @@ class Stream {
     }
   }
 
-  /** Begins again if another run has continued the same chain, as on a copy of this machine. */
+  /** Begins again if the target has not what this run continues, as when a copy of this machine has written to it. */
   async #leaveForeignChain(): Promise<void> {
-    if (this.#copier.chain === null) return;
-    const own = this.#spool.segments.at(-1)?.number ?? 0;
-    if (await lastNumberAt(this.#target) > own) {
-      while (this.#spool.segments.length > 0) this.#spool.removeFirst();
-      this.#noteGap(new LogGap("another server has continued this copy"));
+    if (this.#spool.continues(await lastSegmentAt(this.#target))) return;
+    while (this.#spool.segments.length > 0) this.#spool.removeFirst();
+    if (this.#copier.chain !== null) {
+      this.#noteGap(new LogGap("the target has not what this copy continues"));
     }
   }
 

@@ -73,18 +73,22 @@ Deno.test("a target has one owner: a stranger waits until it is stale or has end
   stored.ageMs = 0;
   now += 20_000;
   await assert.rejects(one.check(), ForeignTarget);
+  now += 5_000;
+  assert.equal(await other.check(), null);
   await one.end();
   await other.end();
   assert.equal(await owner("third").check(), 0);
 });
 
 Deno.test("a later run on the same data file takes the target over, and waits until the former one has noticed", async () => {
-  const { target } = ownedTarget();
+  const { target, stored } = ownedTarget();
   let now = 0;
   const run = () => new Owner(target, { server: "one", clock: () => now });
   const former = run();
   await former.check();
+  stored.ageMs = 60_000;
   assert.equal(await run().check(), 15_000);
+  stored.ageMs = 0;
   now += 10_000;
   await assert.rejects(former.check(), ForeignTarget);
 });
