@@ -22,7 +22,9 @@ export const streamPartBytes = 16 * 1024 * 1024;
 export const streamReadBytes = 1024 * 1024;
 export const streamSnapshotEveryMs = 24 * 3_600_000;
 export const streamObjectBytesMax = 300 * 1024 * 1024;
+/** A request may take so long, and longer with a large body: 50 kB a second are enough. */
 export const streamRequestTimeoutMs = 60_000;
+export const streamBytesPerMsMin = 50;
 /** Pauses after a failed request to the target: each is twice as long as the one before. */
 export const streamRetryMs = [500, 30_000] as const;
 /** Interval at which a server renews that a target is its own, and the age at which another server may take it. */

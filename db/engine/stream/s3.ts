@@ -2,7 +2,11 @@
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 import { createHash, createHmac } from "node:crypto";
 import type { StreamTarget } from "../../../domain/stream_settings.ts";
-import { streamObjectBytesMax, streamRequestTimeoutMs } from "../../../domain/stream_limits.ts";
+import {
+  streamBytesPerMsMin,
+  streamObjectBytesMax,
+  streamRequestTimeoutMs,
+} from "../../../domain/stream_limits.ts";
 import type { StoredObject, Target } from "./target.ts";
 
 type S3Options = StreamTarget & { kind: "s3" };
@@ -76,19 +80,42 @@ export class S3Target implements Target {
     const path = name === undefined ? "" : `/${encodePath(this.#key(name))}`;
     const url = new URL(this.#address + path);
     url.search = canonicalQuery(query);
-    const response = await fetch(url, {
+    const { response, bytes } = await send(url, {
       method,
       headers: signedHeaders({ method, url, body, now: new Date(), ...this.#options }),
       body: (body ?? null) as BodyInit | null,
       redirect: "error",
-      signal: AbortSignal.timeout(streamRequestTimeoutMs),
-    });
-    const bytes = await readBody(response);
+    }, body?.length ?? 0);
     if (response.ok) return { headers: response.headers, bytes };
     const code = elementOf(new TextDecoder().decode(bytes.subarray(0, 4_000)), "Code");
     if (response.status === 404 && name !== undefined && code !== "NoSuchBucket") return null;
     throw new Error(`the store responded with ${response.status} ${code}`.trim());
   }
+}
+
+/** @param length Of the request's body. */
+async function send(
+  url: URL,
+  init: RequestInit,
+  length: number,
+): Promise<{ response: Response; bytes: Uint8Array }> {
+  const timeout = new AbortController();
+  const abortAfter = (ms: number) =>
+    setTimeout(() => timeout.abort(new Error("the store didn't respond in time")), ms);
+  let timer = abortAfter(requestTimeoutMs(length));
+  try {
+    const response = await fetch(url, { ...init, signal: timeout.signal });
+    clearTimeout(timer);
+    timer = abortAfter(requestTimeoutMs(Number(response.headers.get("content-length") ?? 0)));
+    return { response, bytes: await readBody(response) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Returns how long a body of some bytes may take. */
+export function requestTimeoutMs(bytes: number): number {
+  return streamRequestTimeoutMs + Math.min(bytes, streamObjectBytesMax) / streamBytesPerMsMin;
 }
 
 async function readBody(response: Response): Promise<Uint8Array> {

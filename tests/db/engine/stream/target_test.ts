@@ -1,7 +1,7 @@
 // Targets of continuous backups: signatures, what a store's failures do, and who owns a target.
 import assert from "node:assert/strict";
 import { ForeignTarget, Owner } from "../../../../db/engine/stream/owner.ts";
-import { signedHeaders } from "../../../../db/engine/stream/s3.ts";
+import { requestTimeoutMs, signedHeaders } from "../../../../db/engine/stream/s3.ts";
 import type { Target } from "../../../../db/engine/stream/target.ts";
 import { storeCredentials as credentials, withStore } from "../../../support/network/s3_store.ts";
 
@@ -47,6 +47,12 @@ Deno.test("a store's failure has its code, and repeating a request that was stor
     await target.put("b", new Uint8Array(1));
     assert.equal(store.objects.size, 2);
   }));
+
+Deno.test("a large object has the time that a slow line needs", () => {
+  assert.equal(requestTimeoutMs(0), 60_000);
+  // 16 MiB at 50 kB a second.
+  assert.ok(requestTimeoutMs(16 * 1024 * 1024) > 16 * 1024 * 1024 / 50 + 60_000 - 1);
+});
 
 /** A target with one object, whose age a test sets. */
 function ownedTarget() {
