@@ -43,13 +43,22 @@ export function seal(name: string, body: Uint8Array, keys: EncryptionKeys): Uint
   return bytes;
 }
 
-/** @throws {DamagedObject} */
-export function unseal(name: string, bytes: Uint8Array, keys: EncryptionKeys): Uint8Array {
+/**
+ * @param options `acceptsPlain`: with keys, objects that aren't encrypted are rejected, since anyone may have written them.
+ * @throws {DamagedObject}
+ */
+export function unseal(
+  name: string,
+  bytes: Uint8Array,
+  keys: EncryptionKeys,
+  { acceptsPlain = keys.length === 0 } = {},
+): Uint8Array {
   if (bytes.length < headBytes || magic.some((byte, n) => bytes[n] !== byte)) {
     throw new DamagedObject(name, "is cut off or not a part of a backup");
   }
   const packed = bytes.subarray(headBytes);
   if (bytes[modeAt] === 0) {
+    if (!acceptsPlain) throw new DamagedObject(name, "isn't encrypted, but BACKUP_ENCRYPTION_KEY is set");
     const sum = digest(name, packed);
     if (sum.some((byte, n) => bytes[tagAt + n] !== byte)) throw new DamagedObject(name, "is damaged");
     return zstdDecompressSync(packed);

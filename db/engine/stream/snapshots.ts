@@ -82,15 +82,16 @@ export async function listManifests(target: Target): Promise<ManifestName[]> {
   return objects.flatMap(({ name }) => parseManifestName(name) ?? []);
 }
 
-/** @throws {DamagedObject} */
+/** @param options See {@linkcode unseal}. @throws {DamagedObject} */
 export async function readManifest(
   name: string,
   target: Target,
   keys: EncryptionKeys,
+  options?: { acceptsPlain: boolean },
 ): Promise<Manifest | null> {
   const found = await target.get(name);
   if (found === null) return null;
-  const manifest = JSON.parse(new TextDecoder().decode(unseal(name, found.bytes, keys))) as Manifest;
+  const manifest = JSON.parse(new TextDecoder().decode(unseal(name, found.bytes, keys, options))) as Manifest;
   if (manifest.format !== 1) throw new Error("a newer version of gatehouse wrote this backup");
   return manifest;
 }
@@ -124,7 +125,8 @@ export async function prune(
     Math.max(0, manifests.findLastIndex(({ endedAt }) => endedAt <= keepSince)),
   );
   if (first === undefined) return;
-  const kept = await readManifest(first.name, target, keys);
+  // It may be from before there was a key.
+  const kept = await readManifest(first.name, target, keys, { acceptsPlain: true });
   const parts = await target.list(partFolder(first.chain, first.snapshot));
   // Otherwise the ones before are worth more than the space.
   if (kept === null || parts.length !== kept.parts) return;

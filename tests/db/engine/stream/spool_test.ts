@@ -1,5 +1,6 @@
 // The folder beside the data file where segments wait for their upload.
 import assert from "node:assert/strict";
+import { DamagedObject, seal, unseal } from "../../../../db/engine/stream/envelope.ts";
 import { parseSegmentName, segmentName } from "../../../../db/engine/stream/segment.ts";
 import { Spool } from "../../../../db/engine/stream/spool.ts";
 
@@ -27,4 +28,13 @@ Deno.test("segments continue a target only if it has the one before them, as a c
   assert.ok(!first.continues(last(3, 99)));
   assert.ok(spoolOf().continues(last(5)));
   await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("with a key, objects that aren't encrypted are rejected", () => {
+  const key = new Uint8Array(32).fill(7);
+  const body = new TextEncoder().encode("body");
+  const plain = seal("a", body, []);
+  assert.throws(() => unseal("a", plain, [key]), DamagedObject);
+  assert.deepEqual(new Uint8Array(unseal("a", plain, [])), body);
+  assert.deepEqual(new Uint8Array(unseal("a", seal("a", body, [key]), [key])), body);
 });
