@@ -6,6 +6,9 @@ export const streamCheckpointFrames = 20_000;
 export const streamRetryFrames = 5_000;
 /** Frames (256 MiB) at which the log is checkpointed even though it isn't copied, which is a gap. */
 export const streamLogFramesMax = 65_536;
+/** Before it asks, the copier copies until about so many bytes are left, and it gives up after so many steps. */
+export const streamCatchUpBytes = 1024 * 1024;
+export const streamCatchUpSteps = 5;
 /** The writer waits for the copier for at most so long before a checkpoint. */
 export const streamTurnMs = 250;
 /** Interval at which the copier shows that it is alive, and looks at the length of the log. */

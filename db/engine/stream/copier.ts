@@ -1,6 +1,8 @@
 // Copies the log of a data file in use to the spool, takes turns with the writer, and begins a new chain after a gap. All of it
 // blocks its thread; uploads and snapshots go on in between.
 import {
+  streamCatchUpBytes,
+  streamCatchUpSteps,
   streamCheckpointFrames,
   streamCommitBytesMax,
   streamLogFramesMax,
@@ -44,6 +46,7 @@ const defaultLimits = {
   logFramesMax: streamLogFramesMax,
   bytesMax: streamSegmentBytesMax,
   commitBytesMax: streamCommitBytesMax,
+  catchUpBytes: streamCatchUpBytes,
 };
 
 export class Copier {
@@ -51,8 +54,10 @@ export class Copier {
   readonly #limits: typeof defaultLimits;
   #chain: Chain | null = null;
   #log: Deno.FsFile | undefined;
-  /** The frame up to which the last checkpoint went without completing the data file. */
+  /** The frame at which the last turn was taken, without completing the data file. */
   #turnedAt = -Infinity;
+  /** True if the last turn ended without a checkpoint. */
+  #isLate = false;
   /** True if the last turn found copied frames that SQLite didn't count yet: a command may be committing them, or will fail to. */
   #isAhead = false;
 
@@ -93,7 +98,7 @@ export class Copier {
       roundFrom: after + 1,
     };
     this.#turnedAt = -Infinity;
-    this.#isAhead = false;
+    this.#isAhead = this.#isLate = false;
     return true;
   }
 
@@ -145,9 +150,10 @@ export class Copier {
     this.#log?.close();
   }
 
-  /** Copies what was committed to the spool. @throws {LogGap} */
-  copy(): void {
+  /** Copies what was committed to the spool. Returns the size of the last part. @throws {LogGap} */
+  copy(): number {
     const { path, spool, turns, keys, clock } = this.#options;
+    let last = 0;
     for (let hasMore = true; hasMore && this.#chain !== null;) {
       this.#log ??= Deno.openSync(`${path}-wal`);
       const chain: Chain = this.#chain;
@@ -155,13 +161,15 @@ export class Copier {
       const part = readLog(reading(this.#log), chain.position, this.#limits);
       // What was read before is complete only if the log is still held.
       this.#requireHeld();
-      if (part === null) return;
+      last = part === null ? 0 : part.pages.size * part.pageSize;
+      if (part === null) break;
       turns.showLife();
       const number = chain.number + 1;
       const roundFrom = part.beginsRound ? number : chain.roundFrom;
       if (part.beginsRound) {
         if (this.#isAhead) throw new LogGap("a commit failed after it was copied");
         this.#turnedAt = -Infinity;
+        this.#isLate = false;
       }
       const endedAt = clock();
       const name = segmentName(chain.name, number, endedAt);
@@ -171,6 +179,7 @@ export class Copier {
       this.#chain = { name: chain.name, number, previous: hashOf(bytes), position: part.position, roundFrom };
       hasMore = part.hasMore;
     }
+    return last;
   }
 
   #requireHeld(): void {
@@ -178,8 +187,13 @@ export class Copier {
   }
 
   #takeTurn(): void {
-    if (this.frame < this.#turnFrames || this.#turn()) return;
-    if (this.frame > this.#limits.logFramesMax) throw new LogGap("the log is too long");
+    const { catchUpBytes, logFramesMax } = this.#limits;
+    if (this.frame >= this.#turnFrames) {
+      for (let n = 0; n < streamCatchUpSteps && this.copy() > catchUpBytes; n++);
+      this.#isLate = !this.#turn();
+      this.#turnedAt = this.frame;
+    }
+    if (this.#isLate && this.frame > logFramesMax) throw new LogGap("the log is too long");
   }
 
   /** Returns false if there was no checkpoint. @throws {LogGap} */
@@ -213,7 +227,6 @@ export class Copier {
     if (log < before) throw new LogGap("a commit failed after it was copied");
     if (checkpointed > this.frame) throw new LogGap("the log has frames that can't be read");
     this.#isAhead = log < this.frame;
-    this.#turnedAt = this.frame;
   }
 
   /** The number of copied frames at which the log is to be checkpointed. */

@@ -28,11 +28,15 @@ class Model {
     logFramesMax: 4_000,
     bytesMax: 40_000,
     commitBytesMax: 1e9,
+    catchUpBytes: 10_000,
   };
   readonly spoolBytesMax = { value: 1e9 };
   isHeld = true;
   checkpoints = 0;
   life = 0;
+  turns = 0;
+  /** True if the copier is too slow in turns. */
+  isLate = false;
   /** Runs between the steps of a turn. */
   between = () => {};
   /** Runs before the log is read. */
@@ -77,6 +81,8 @@ class Model {
         },
         checkpoint: (request, copy) => {
           this.server.exec("PRAGMA user_version = 0");
+          this.turns++;
+          if (this.isLate) return null;
           this.between();
           copy();
           this.between();
@@ -225,6 +231,45 @@ Deno.test("a copy is continued only if the log has all frames that were copied",
   log[100] = 1 + (log[100] as number);
   Deno.writeFileSync(`${path}-wal`, log);
   assert.equal(model.spool.findResume(path, [key]), null);
+  model.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("copies nearly everything before a turn, and tries one that came too late only after more frames", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-copier-" });
+  const model = new Model(`${folder}/model.db`);
+  const { copier, server, spool, limits } = model;
+  assert.ok(copier.begin(0));
+  const insert = () =>
+    server.run({ sql: "INSERT INTO items (text) VALUES (?)", args: ["x".repeat(200_000)] });
+  model.isLate = true;
+  insert();
+  copier.step();
+  copier.step();
+  assert.equal(model.turns, 1);
+  model.isLate = false;
+  let reads = 0;
+  model.beforeRead = () => reads++ < 5 && insert();
+  const numbers: number[] = [];
+  model.between = () => numbers.push(spool.segments.at(-1)?.number ?? 0);
+  copier.step();
+  assert.equal(model.turns, 2);
+  const [before = 0, after = 0] = numbers;
+  for (const { name, number } of spool.segments) {
+    const { pages } = decodeSegment(unseal(name, spool.read(name), [key])).head;
+    if (number > before && number <= after) assert.ok(pages.length < 5, `${pages.length} pages in the turn`);
+  }
+  // Turns that always come too late are a gap in the end.
+  model.isLate = true;
+  limits.logFramesMax = 150;
+  model.beforeRead = () => {};
+  insert();
+  copier.step();
+  const { turns } = model;
+  limits.retryFrames = 1e9;
+  for (let n = 0; n < 4; n++) insert();
+  assert.throws(() => copier.step(), LogGap);
+  assert.equal(model.turns, turns);
   model.close();
   await Deno.remove(folder, { recursive: true });
 });
