@@ -19,12 +19,15 @@ export const streamSilenceMs = 30_000;
 export const streamAnswerMs = 6_000;
 /** Pages of a segment, after which the rest of the log goes into another one; of one transaction; and of a part of a snapshot. */
 export const streamSegmentBytesMax = 16 * 1024 * 1024;
-export const streamCommitBytesMax = 256 * 1024 * 1024;
+export const streamCommitBytesMax = 64 * 1024 * 1024;
 export const streamPartBytes = 16 * 1024 * 1024;
 /** Bytes of the data file that are read in one step for a snapshot. */
 export const streamReadBytes = 1024 * 1024;
 export const streamSnapshotEveryMs = 24 * 3_600_000;
-export const streamObjectBytesMax = 300 * 1024 * 1024;
+export const streamObjectBytesMax = 128 * 1024 * 1024;
+/** Objects, and their bytes, that are fetched ahead at a restore. */
+export const streamAheadMax = 8;
+export const streamAheadBytesMax = 64 * 1024 * 1024;
 /** A request may take so long, and longer with a large body: 50 kB a second are enough. */
 export const streamRequestTimeoutMs = 60_000;
 export const streamBytesPerMsMin = 50;

@@ -1,8 +1,9 @@
 // Finds a point of a continuous backup, and writes the database as it was then into a file.
+import { streamAheadBytesMax, streamAheadMax, streamPartBytes } from "../../../domain/stream_limits.ts";
 import { DamagedObject, type EncryptionKeys, hashOf, unseal } from "./envelope.ts";
 import { applySegment, decodeSegment, type Manifest, partName, type PointName, writeAt } from "./segment.ts";
-import { listManifests, listSegments, readManifest } from "./snapshots.ts";
-import type { Target } from "./target.ts";
+import { listManifests, listSegments, readManifest, type StoredPoint } from "./snapshots.ts";
+import type { StoredObject, Target } from "./target.ts";
 
 /** The newest point, the newest one that had ended by a time, or exactly one. */
 export type WantedPoint = { readonly time: number } | { readonly number: number } | null;
@@ -10,15 +11,12 @@ export type WantedPoint = { readonly time: number } | { readonly number: number 
 export interface ReplayPlan {
   readonly manifest: Manifest;
   /** From the one that the snapshot needs first to the wanted point. */
-  readonly segments: readonly PointName[];
+  readonly segments: readonly StoredPoint[];
   readonly point: PointName;
 }
 
 /** The target has no such point, or it lacks something. */
 export class NoSuchPoint extends Error {}
-
-/** Objects that are fetched ahead. */
-const aheadMax = 8;
 
 /** Numbers decide what is newest: a clock may have been set back. @throws {NoSuchPoint} */
 export async function planReplay(
@@ -74,11 +72,14 @@ export async function replay(
   },
 ): Promise<void> {
   const { chain, snapshot, parts } = manifest;
-  const partNames = Array.from({ length: parts }, (_, n) => partName(chain, snapshot, n));
+  const partObjects = Array.from({ length: parts }, (_, n) => ({
+    name: partName(chain, snapshot, n),
+    bytes: streamPartBytes,
+  }));
   const all = parts + segments.length;
   let done = 0;
   let at = 0;
-  for await (const { name, bytes } of fetchAll(target, partNames)) {
+  for await (const { name, bytes } of fetchAll(target, partObjects)) {
     const part = unseal(name, bytes, keys);
     writeAt(file, part, at);
     at += part.length;
@@ -86,7 +87,7 @@ export async function replay(
   }
   if (at !== manifest.bytes) throw new DamagedObject(`the snapshot ${snapshot}`, "is incomplete");
   let previous: string | null = null;
-  for await (const { name, bytes } of fetchAll(target, segments.map((segment) => segment.name))) {
+  for await (const { name, bytes } of fetchAll(target, segments)) {
     const segment = decodeSegment(unseal(name, bytes, keys));
     if (previous !== null && segment.head.previous !== previous) {
       throw new DamagedObject(name, "doesn't continue the segment before it");
@@ -98,17 +99,22 @@ export async function replay(
 }
 
 /** Yields objects in order, and fetches a few ahead. */
-async function* fetchAll(target: Target, names: readonly string[]) {
+export async function* fetchAll(target: Pick<Target, "get">, objects: readonly StoredObject[]) {
   const fetching: ReturnType<Target["get"]>[] = [];
-  for (let n = 0; n < names.length; n++) {
-    while (fetching.length < aheadMax && n + fetching.length < names.length) {
-      const next = target.get(names[n + fetching.length] as string);
+  let bytesAhead = 0;
+  for (const [n, { name, bytes }] of objects.entries()) {
+    for (;;) {
+      const next = objects[n + fetching.length];
+      const fits = fetching.length < streamAheadMax && bytesAhead + (next?.bytes ?? 0) <= streamAheadBytesMax;
+      if (next === undefined || (fetching.length > 0 && !fits)) break;
+      const got = target.get(next.name);
       // Its turn to fail comes later.
-      next.catch(() => {});
-      fetching.push(next);
+      got.catch(() => {});
+      fetching.push(got);
+      bytesAhead += next.bytes;
     }
     const found = await fetching.shift();
-    const name = names[n] as string;
+    bytesAhead -= bytes;
     if (found === null || found === undefined) throw new DamagedObject(name, "is missing");
     yield { name, bytes: found.bytes };
   }

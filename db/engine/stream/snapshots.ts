@@ -13,7 +13,7 @@ import {
   type PointName,
   segmentFolder,
 } from "./segment.ts";
-import type { Target } from "./target.ts";
+import type { StoredObject, Target } from "./target.ts";
 
 /** Reads a part of the data file, shorter at its end. */
 export type ReadPages = (at: number, bytes: number) => Promise<Uint8Array>;
@@ -142,12 +142,17 @@ export async function prune(
   for (const { name } of useless) await target.remove(name);
 }
 
+export type StoredPoint = PointName & StoredObject;
+
 /** Returns segments in order: all of them, or those of a chain from a number on. */
 export async function listSegments(
   target: Target,
   of?: { chain: string; from: number },
-): Promise<PointName[]> {
+): Promise<StoredPoint[]> {
   const folder = of === undefined ? "segments/" : segmentFolder(of.chain);
   const objects = await target.list(folder, of && { after: `${folder}${digitsOf({ number: of.from })}` });
-  return objects.flatMap(({ name }) => parseSegmentName(name) ?? []);
+  return objects.flatMap((object) => {
+    const point = parseSegmentName(object.name);
+    return point === null ? [] : [{ ...object, ...point }];
+  });
 }

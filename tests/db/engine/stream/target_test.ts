@@ -1,5 +1,6 @@
 // Targets of continuous backups: signatures, what a store's failures do, and who owns a target.
 import assert from "node:assert/strict";
+import { fetchAll } from "../../../../db/engine/stream/replay.ts";
 import { ForeignTarget, Owner } from "../../../../db/engine/stream/owner.ts";
 import { requestTimeoutMs, signedHeaders } from "../../../../db/engine/stream/s3.ts";
 import type { Target } from "../../../../db/engine/stream/target.ts";
@@ -97,4 +98,22 @@ Deno.test("a later run on the same data file takes the target over, and waits un
   stored.ageMs = 0;
   now += 10_000;
   await assert.rejects(former.check(), ForeignTarget);
+});
+
+Deno.test("a restore fetches a few objects ahead, and less of large ones", async () => {
+  const ahead = async (bytes: number) => {
+    let [asked, most] = [0, 0];
+    const target = { get: () => Promise.resolve((asked++, { bytes: new Uint8Array(1), ageMs: 0 })) };
+    const objects = Array.from({ length: 20 }, (_, n) => ({ name: `${n}`, bytes }));
+    const names = [];
+    for await (const { name } of fetchAll(target, objects)) {
+      names.push(name);
+      most = Math.max(most, asked - names.length + 1);
+    }
+    assert.deepEqual(names, objects.map(({ name }) => name));
+    return most;
+  };
+  assert.equal(await ahead(1_000), 8);
+  assert.equal(await ahead(16 * 1024 * 1024), 4);
+  assert.equal(await ahead(100 * 1024 * 1024), 1);
 });
