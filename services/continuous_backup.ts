@@ -5,6 +5,7 @@ import { type Resume, Spool } from "../db/engine/stream/spool.ts";
 import { StreamState } from "../db/engine/stream/state.ts";
 import type { StreamRequest, StreamResponse } from "../db/engine/stream/stream_worker.ts";
 import { newTurnMemory } from "../db/engine/stream/turns.ts";
+import { streamStopMs } from "../domain/stream_limits.ts";
 import { requireDescriptorsForThread } from "./file_descriptors.ts";
 
 export type StreamPlan = NonNullable<Config["stream"]>;
@@ -70,7 +71,11 @@ export class ContinuousBackup {
 
   /** Waits a few seconds for the last uploads, after {@linkcode seal}. */
   async finish(): Promise<void> {
-    if (this.#worker !== undefined) await this.#stopped.promise;
+    if (this.#worker === undefined) return;
+    // The thread keeps to this itself unless it hangs.
+    const timer = setTimeout(() => this.#end(), streamStopMs + 1_500);
+    await this.#stopped.promise;
+    clearTimeout(timer);
   }
 
   #end(): void {

@@ -271,6 +271,32 @@ Deno.test("copies to an S3 store that fails each fifth request, also after it wa
     });
   }));
 
+Deno.test("a stop doesn't wait for a store that accepts connections and doesn't respond", async () => {
+  const connections: Deno.Conn[] = [];
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const accepting = (async () => {
+    for await (const connection of listener) connections.push(connection);
+  })();
+  const env = {
+    BACKUP_STREAM_TO: "s3://copies",
+    BACKUP_S3_ENDPOINT: `http://127.0.0.1:${listener.addr.port}`,
+    BACKUP_S3_ACCESS_KEY_ID: storeCredentials.accessKeyId,
+    BACKUP_S3_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
+  };
+  await inScene({ env }, async (scene) => {
+    const { baseUrl } = await scene.start();
+    await backupIs(baseUrl, "gap");
+    await poll(() => connections.length > 0);
+    const at = performance.now();
+    await stop(scene.program);
+    // A request to the store fails after 60 seconds.
+    assert.ok(performance.now() - at < 40_000);
+  });
+  listener.close();
+  await accepting;
+  for (const connection of connections) connection.close();
+});
+
 Deno.test("rejects a continuous backup of a libSQL server, and works as before without the setting", () =>
   inScene({}, async (scene) => {
     const env = { BACKUP_STREAM_TO: "/srv/copies", DATABASE_URL: "http://127.0.0.1:1" };

@@ -70,6 +70,7 @@ class Stream {
   readonly #copier: Copier;
   readonly #owner: Owner;
   #isStopping = false;
+  readonly #stopping = Promise.withResolvers<null>();
   /** True once no former run can be using the target any more. */
   #isOwner = false;
   /** The time until which a stop waits for uploads. */
@@ -124,6 +125,7 @@ class Stream {
 
   stop(): void {
     this.#isStopping = true;
+    this.#stopping.resolve(null);
     this.#wake();
   }
 
@@ -155,10 +157,9 @@ class Stream {
   /** Begins a new chain once the target can be reached and has everything from before. */
   async #begin(): Promise<void> {
     if (!this.#isOwner || this.#waiting().length > 0) return;
-    const last = Math.max(
-      this.#spool.segments.at(-1)?.number ?? 0,
-      (await lastSegmentAt(this.#target))?.number ?? 0,
-    );
+    // A stop doesn't wait for the target.
+    const found = await Promise.race([lastSegmentAt(this.#target), this.#stopping.promise]);
+    const last = Math.max(this.#spool.segments.at(-1)?.number ?? 0, found?.number ?? 0);
     if (this.#isStopping || !this.#copier.begin(last)) return;
     this.#knowsSnapshots = true;
     this.#snapshot = null;
@@ -246,8 +247,7 @@ class Stream {
     if (this.#copier.chain !== null) this.#copier.end();
     this.#state.setState("refused");
     this.#log("error", "continuous backup has stopped", { error: error.message });
-    this.#isStopping = true;
-    this.#wake();
+    this.stop();
   }
 
   async #keepSnapshots(): Promise<void> {
