@@ -157,8 +157,8 @@ export function readLog(
     if (pages.size * pageSize >= bytesMax) break;
   }
   if (part === null) return null;
-  for (const page of pages.keys()) if (page > part.pageCount) pages.delete(page);
   const hasMore = pages.size * pageSize >= bytesMax;
+  for (const page of pages.keys()) if (page > part.pageCount) pages.delete(page);
   return { ...part, pages, pageSize, beginsRound: start.frame === 0, hasMore };
 }
 
