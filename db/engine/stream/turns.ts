@@ -167,6 +167,8 @@ export class CopierTurns {
     }
     if (!isCopied) return null;
     this.#waitWhile(copied);
+    // The writer must not checkpoint once the copier's mark has ended.
+    Atomics.compareExchange(this.#cells, stateCell, copied, late);
     if (this.#waitWhile(working) !== done) return null;
     const [log, checkpointed] = [framesCell, doneFramesCell].map((cell) => Atomics.load(this.#cells, cell));
     // Negative if another program was checkpointing.
