@@ -58,7 +58,9 @@ function readStreamTarget(reader: SettingsReader, to: string | undefined): Strea
   }
   const [, bucket, prefix = ""] =
     /^s3:\/\/([a-z0-9][a-z0-9.-]{1,62})(?:\/+([A-Za-z0-9!_.*'()\/-]*?))?\/*$/.exec(to) ?? [];
-  if (bucket === undefined) reader.reject("BACKUP_STREAM_TO");
+  // URLs drop segments of dots.
+  const hasDots = prefix.split("/").some((part) => part === "." || part === "..");
+  if (bucket === undefined || hasDots) reader.reject("BACKUP_STREAM_TO");
   const [accessKeyId = "", secretAccessKey = ""] = ["BACKUP_S3_ACCESS_KEY_ID", "BACKUP_S3_SECRET_ACCESS_KEY"]
     .map(
       (name) => {

@@ -298,7 +298,16 @@ Deno.test("parseConfig() accepts continuous backups to a folder or an S3 store, 
   });
   const to = { BACKUP_STREAM_TO: "s3://copies" };
   assert.match(faultsOf(to).join("\n"), /^BACKUP_S3_ACCESS_KEY_ID: .*\nBACKUP_S3_SECRET_ACCESS_KEY: /);
-  for (const value of ["s3://", "s3://UPPER", "s3://copies/a?b", "gs://copies"]) {
+  for (
+    const value of [
+      "s3://",
+      "s3://UPPER",
+      "s3://copies/a?b",
+      "s3://copies/../other",
+      "s3://copies/a/./b",
+      "gs://copies",
+    ]
+  ) {
     assertInvalid("BACKUP_STREAM_TO", value, credentials);
   }
   assertInvalid("BACKUP_STREAM_TO", "/srv/copies", { DATABASE_URL: "https://db.example.com" });

@@ -18,10 +18,10 @@ export class S3Target implements Target {
   constructor(options: S3Options) {
     this.#options = options;
     const { bucket, region, endpoint } = options;
-    this.#address = endpoint === undefined
+    // Amazon's certificate has no names with more dots, and most other stores have no host for each bucket.
+    this.#address = endpoint === undefined && !bucket.includes(".")
       ? `https://${bucket}.s3.${region}.amazonaws.com`
-      // Most other stores have no host for each bucket.
-      : `${endpoint.replace(/\/$/, "")}/${encodePath(bucket)}`;
+      : `${(endpoint ?? `https://s3.${region}.amazonaws.com`).replace(/\/$/, "")}/${encodePath(bucket)}`;
   }
 
   async put(name: string, bytes: Uint8Array): Promise<void> {
