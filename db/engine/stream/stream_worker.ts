@@ -256,7 +256,9 @@ class Stream {
       if (this.#isStopping || this.#copier.chain === null || !this.#isOwner) continue;
       try {
         await this.#findSnapshot();
-        if (Date.now() - (this.#snapshot?.at ?? 0) >= streamSnapshotEveryMs) await this.#makeSnapshot();
+        // Its age is negative after the clock was set back.
+        const ageMs = Date.now() - (this.#snapshot?.at ?? 0);
+        if (ageMs < 0 || ageMs >= streamSnapshotEveryMs) await this.#makeSnapshot();
       } catch (error) {
         if (error instanceof SnapshotStopped || this.#isStopping) continue;
         this.#fail("the snapshot of the continuous backup failed", error);
