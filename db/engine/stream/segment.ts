@@ -110,7 +110,10 @@ export function partName(chain: string, snapshot: string, part: number): string 
   return `${partFolder(chain, snapshot)}${digits(part, 6)}`;
 }
 
-export function manifestName({ chain, snapshot, to }: Manifest, endedAt: number): string {
+export function manifestName(
+  { chain, snapshot, to }: Pick<Manifest, "chain" | "snapshot" | "to">,
+  endedAt: number,
+): string {
   return `${manifestFolder}${digits(to, 12)}.${digits(endedAt, 14)}.${chain}.${snapshot}`;
 }
 

@@ -128,8 +128,10 @@ export async function prune(
   // It may be from before there was a key.
   const kept = await readManifest(first.name, target, keys, { acceptsPlain: true });
   const parts = await target.list(partFolder(first.chain, first.snapshot));
+  if (kept === null) return;
+  const needed = (await listSegments(target, kept)).filter(({ number }) => number <= kept.to);
   // Otherwise the ones before are worth more than the space.
-  if (kept === null || parts.length !== kept.parts) return;
+  if (parts.length !== kept.parts || needed.length !== kept.to - kept.from + 1) return;
   const folders = [first, ...later].map(({ chain, snapshot }) => partFolder(chain, snapshot));
   const isOld = ({ number }: PointName) => number < first.number;
   const useless = [
