@@ -108,6 +108,12 @@ export class Spool {
     this.add(sealName, new TextEncoder().encode(JSON.stringify({ number, file: identityOf(path) })));
   }
 
+  /** True if the data file is as it was when it was sealed. */
+  isSealed(path: string, number: number): boolean {
+    const seal = JSON.parse(new TextDecoder().decode(this.read(sealName)));
+    return seal.number === number && seal.file === identityOf(path);
+  }
+
   /** Finds out, before anything is written, whether nothing was written since the last run's copy. */
   findResume(path: string, keys: EncryptionKeys): Resume | null {
     try {
@@ -120,8 +126,7 @@ export class Spool {
         using log = Deno.openSync(`${path}-wal`);
         return logContinues(reading(log), position) ? { ...found, isSealed: false } : null;
       }
-      const seal = JSON.parse(new TextDecoder().decode(this.read(sealName)));
-      return seal.number === number && seal.file === identityOf(path) ? { ...found, isSealed: true } : null;
+      return this.isSealed(path, number) ? { ...found, isSealed: true } : null;
     } catch {
       // Another key, a cut of power, or files of someone else: a new copy is always right.
       return null;

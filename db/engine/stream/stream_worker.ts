@@ -100,8 +100,17 @@ class Stream {
       clock: Date.now,
     });
     this.#owner = new Owner(this.#target, { server: this.#spool.serverId(), clock: () => performance.now() });
-    if (resume !== null) this.#copier.resume(resume);
-    else this.#state.setState("gap");
+    if (resume === null) this.#state.setState("gap");
+    else this.#resume(resume);
+  }
+
+  #resume(resume: Resume): void {
+    this.#copier.resume(resume);
+    // Since it was sealed, only a command that opened and closed the file before this server did can have changed it. What was
+    // committed after that is in the log.
+    if (resume.isSealed && !this.#spool.isSealed(this.#request.path, resume.head.number)) {
+      this.#noteGap(new LogGap("a command changed the data file while the server was starting"));
+    }
   }
 
   async run(): Promise<void> {

@@ -211,9 +211,13 @@ Deno.test("a copy is sealed after a complete turn, and a commit breaks the seal"
   copier.step();
   assert.ok(copier.seal());
   assert.equal(spool.findResume(path, [key])?.isSealed, true);
+  // As long as all of it is in the log.
+  guest.exec("PRAGMA user_version = 1");
+  assert.equal(spool.isSealed(path, copier.chain?.number ?? 0), true);
   guest.exec("PRAGMA user_version = 1");
   server.checkpointNow("TRUNCATE");
   assert.equal(spool.findResume(path, [key]), null);
+  assert.equal(spool.isSealed(path, copier.chain?.number ?? 0), false);
   model.close();
   await Deno.remove(folder, { recursive: true });
 });
