@@ -11,12 +11,19 @@ import { repeats } from "../support/runner/extent.ts";
 import { poll } from "../support/runner/poll.ts";
 import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
 
-const shortTurns = replaceModule({
-  importer: "db/engine/stream/copier.ts",
-  module: "domain/stream_limits.ts",
-  replacement: "tests/support/process/short_turns.ts",
-});
-const rounds = repeats({ quick: 3, full: 50 });
+const shortTurns = {
+  scopes: Object.assign(
+    {},
+    ...["copier", "owner"].map((name) =>
+      replaceModule({
+        importer: `db/engine/stream/${name}.ts`,
+        module: "domain/stream_limits.ts",
+        replacement: "tests/support/process/short_turns.ts",
+      }).scopes
+    ),
+  ),
+};
+const rounds = repeats({ quick: 3, full: 24 });
 
 Deno.test(
   "after a kill and the loss of the data file, the continuous backup has all that was acknowledged before its last segment began",
