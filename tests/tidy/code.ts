@@ -5,6 +5,18 @@ const sql = /^\s*(SELECT\s|INSERT\s+(INTO|OR)\s|UPDATE\s+[\w"]+\s+SET\s|DELETE\s
 const functionLinesMax = 60;
 /** Files in services/ that create the guarded writer, or record what was denied. */
 const unguarded = ["services/access/session_writes.ts", "services/access/audit.ts"];
+/** Files of the server that open files other than the data file, or never close it. */
+const openers = [
+  "db/engine/backup.ts",
+  "db/engine/data_file.ts",
+  "db/engine/stream/copier.ts",
+  "db/engine/stream/restore_stream.ts",
+  "db/engine/stream/spool.ts",
+  "db/engine/stream/target.ts",
+  "routes/portal/docs/downloads.ts",
+  "services/continuous_backup.ts",
+  "services/file_descriptors.ts",
+];
 const isNamed = (node: ts.Node, ...names: string[]) => ts.isIdentifier(node) && names.includes(node.text);
 
 export const codeRules: Rules = {
@@ -48,6 +60,17 @@ export const codeRules: Rules = {
     const called = ts.isCallExpression(node) ? node.expression.getText() : "";
     return /\breports\.(read|bytes)$/.test(called) ? `calls ${called}(): make it a verb in services/` : null;
   }),
+  // Closing any descriptor of the data file drops all locks that SQLite has on it in this process.
+  "the server opens files only where they can't be the data file": nodeRule(
+    /^(db|routes|services)\//,
+    (node, { path }) => {
+      const called = ts.isCallExpression(node) ? /\w+$/.exec(node.expression.getText())?.[0] ?? "" : "";
+      return /^(open|create|copyFile|truncate|(read|write)(Text)?File)(Sync)?$/.test(called) &&
+          node.getText().startsWith("Deno.") && !openers.includes(path)
+        ? `calls Deno.${called}()`
+        : null;
+    },
+  ),
   // Nested functions count on their own. Statements that mount something on `app`, or a `route` of it, form a list.
   "no function of the program is longer than 60 lines": nodeRule(program, (node) => {
     const body = bodyOf(node);
