@@ -23,7 +23,7 @@ const shortTurns = {
     ),
   ),
 };
-const rounds = repeats({ quick: 3, full: 24 });
+const rounds = repeats({ quick: 3, full: 18 });
 
 Deno.test(
   "after a kill and the loss of the data file, the continuous backup has all that was acknowledged before its last segment began",

@@ -7,29 +7,11 @@ import {
   segmentName,
 } from "../../../../db/engine/stream/segment.ts";
 import { prune, putManifest } from "../../../../db/engine/stream/snapshots.ts";
-import type { Target } from "../../../../db/engine/stream/target.ts";
+import { targetInMemory } from "../../../support/database/memory_target.ts";
 
 const keys = [new Uint8Array(32).fill(7)];
 const chain = "000000000001-0123abcd";
 const body = new Uint8Array(1);
-
-function targetInMemory() {
-  const objects = new Map<string, Uint8Array>();
-  const target: Target = {
-    put: (name, bytes) => Promise.resolve(void objects.set(name, bytes)),
-    get: (name) => {
-      const bytes = objects.get(name);
-      return Promise.resolve(bytes === undefined ? null : { bytes, ageMs: 0 });
-    },
-    list: (prefix, { after = "" } = {}) =>
-      Promise.resolve(
-        [...objects].filter(([name]) => name.startsWith(prefix) && name > after).sort()
-          .map(([name, { length: bytes }]) => ({ name, bytes })),
-      ),
-    remove: (name) => Promise.resolve(void objects.delete(name)),
-  };
-  return { target, objects };
-}
 
 /** A target with the segments 1–30, and a snapshot with two parts at 10, 20 and 30, which needs the last three segments. */
 async function filledTarget(options: { keys: readonly Uint8Array[] } = { keys }) {
