@@ -1,5 +1,7 @@
 // Continuous backup of a real server: stop and start, a target that fails or belongs to another server, and restoring to a point.
 import assert from "node:assert/strict";
+import { basename, dirname } from "node:path";
+import { output } from "../support/build/sources.ts";
 import { signUpForLoad } from "../support/meter/load.ts";
 import { backupHealth, backupIs, backupKey, objectsIn, segmentsIn } from "../support/process/continuous.ts";
 import { storeCredentials, withStore } from "../support/network/s3_store.ts";
@@ -72,6 +74,36 @@ async function count({ folder }: Scene, text: string): Promise<number> {
     connection.close();
   }
 }
+
+Deno.test("a machine that was set back to an older state begins a new copy, as a clone would", () =>
+  withTarget(async (scene, target) => {
+    const files = ["", "-wal", ".stream"].map((end) => `${scene.path}${end}`);
+    const saved = `${scene.folder}/saved/`;
+    await Deno.mkdir(saved);
+    const { baseUrl } = await scene.start();
+    const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+    await record(baseUrl, { apiKey, key: "one" });
+    await backupIs(baseUrl, "ok");
+    scene.program.kill("SIGKILL");
+    await scene.program.ended();
+    await output("cp", ["-r", ...files, saved]);
+    await scene.start();
+    const before = segmentsIn(target).length;
+    await record(scene.baseUrl, { apiKey, key: "two" });
+    await poll(() => segmentsIn(target).length > before);
+    scene.program.kill("SIGKILL");
+    await scene.program.ended();
+    for (const path of [...files, `${scene.path}-shm`]) await Deno.remove(path, { recursive: true });
+    await output("cp", ["-r", ...files.map((path) => saved + basename(path)), dirname(scene.path)]);
+    await scene.start();
+    await poll(() => /the target has not what this copy continues/.test(scene.program.output()));
+    await backupIs(scene.baseUrl, "ok");
+    assert.equal(chains(target), 2);
+    await stop(scene.program);
+    const end = await scene.run("restore", "--from", target, "restored.db");
+    assert.equal(end.status, 0, end.stderr);
+    assert.equal(await count(scene, "SELECT count(*) AS n FROM usage_records"), 1);
+  }));
 
 Deno.test("while the target fails, the server works and is ready; the copy continues once it is back", () =>
   withTarget(async (scene, target) => {
