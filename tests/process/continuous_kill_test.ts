@@ -3,26 +3,14 @@ import assert from "node:assert/strict";
 import { Ledger } from "../support/meter/ledger.ts";
 import { signUpForLoad, startLoad } from "../support/meter/load.ts";
 import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
-import { replaceModule, writeConfig } from "../support/process/config.ts";
-import { backupIs, backupKey, segmentsIn } from "../support/process/continuous.ts";
+import { writeConfig } from "../support/process/config.ts";
+import { backupIs, backupKey, segmentsIn, shortTurns } from "../support/process/continuous.ts";
 import { createGuestRows, startGuest } from "../support/process/guest.ts";
 import { inScene } from "../support/process/scene.ts";
 import { repeats } from "../support/runner/extent.ts";
 import { poll } from "../support/runner/poll.ts";
 import { faultRandom, faultsTimeoutMs, letOthersRun } from "../support/runner/random.ts";
 
-const shortTurns = {
-  scopes: Object.assign(
-    {},
-    ...["copier", "owner"].map((name) =>
-      replaceModule({
-        importer: `db/engine/stream/${name}.ts`,
-        module: "domain/stream_limits.ts",
-        replacement: "tests/support/process/short_turns.ts",
-      }).scopes
-    ),
-  ),
-};
 const rounds = repeats({ quick: 3, full: 18 });
 
 Deno.test(

@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { basename, dirname } from "node:path";
 import { output } from "../support/build/sources.ts";
 import { signUpForLoad } from "../support/meter/load.ts";
-import { backupHealth, backupIs, backupKey, objectsIn, segmentsIn } from "../support/process/continuous.ts";
+import {
+  backupHealth,
+  backupIs,
+  backupKey,
+  objectsIn,
+  recordFor,
+  segmentsIn,
+} from "../support/process/continuous.ts";
 import { storeCredentials, withStore } from "../support/network/s3_store.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { inScene, type Scene, stop } from "../support/process/scene.ts";
@@ -18,16 +25,6 @@ function withTarget(
   const settings = { LOG_LEVEL: "info", BACKUP_STREAM_TO: target, BACKUP_ENCRYPTION_KEY: backupKey, ...env };
   return inScene({ env: settings }, (scene) => test(scene, target))
     .finally(() => Deno.removeSync(target, { recursive: true }));
-}
-
-async function record(baseUrl: string, { apiKey, key }: { apiKey: string; key: string }): Promise<void> {
-  const json = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: key };
-  const response = await fetch(`${baseUrl}/api/v1/usage`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify(json),
-  });
-  assert.equal(response.status, 201, await response.text());
 }
 
 /** Waits for a segment after the last one. */
@@ -45,11 +42,11 @@ Deno.test("a clean stop and a start continue the copy; a change on the stopped s
     const { baseUrl } = await scene.start();
     const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
     await backupIs(baseUrl, "ok");
-    await record(baseUrl, { apiKey, key: "one" });
+    await recordFor(baseUrl, { apiKey, key: "one" });
     await stop(scene.program);
     await assert.rejects(Deno.stat(`${scene.path}-wal`), Deno.errors.NotFound);
     const again = await scene.start();
-    await record(again.baseUrl, { apiKey, key: "two" });
+    await recordFor(again.baseUrl, { apiKey, key: "two" });
     await backupIs(again.baseUrl, "ok");
     await stop(scene.program);
     assert.equal(chains(target), 1);
@@ -82,14 +79,14 @@ Deno.test("a machine that was set back to an older state begins a new copy, as a
     await Deno.mkdir(saved);
     const { baseUrl } = await scene.start();
     const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
-    await record(baseUrl, { apiKey, key: "one" });
+    await recordFor(baseUrl, { apiKey, key: "one" });
     await backupIs(baseUrl, "ok");
     scene.program.kill("SIGKILL");
     await scene.program.ended();
     await output("cp", ["-r", ...files, saved]);
     await scene.start();
     const before = segmentsIn(target).length;
-    await record(scene.baseUrl, { apiKey, key: "two" });
+    await recordFor(scene.baseUrl, { apiKey, key: "two" });
     await poll(() => segmentsIn(target).length > before);
     scene.program.kill("SIGKILL");
     await scene.program.ended();
@@ -111,7 +108,7 @@ Deno.test("while the target fails, the server works and is ready; the copy conti
     const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
     await backupIs(baseUrl, "ok");
     await Deno.rename(target, `${target}.away`);
-    for (let n = 0; n < 5; n++) await record(baseUrl, { apiKey, key: `away${n}` });
+    for (let n = 0; n < 5; n++) await recordFor(baseUrl, { apiKey, key: `away${n}` });
     await poll(() => /the target of the continuous backup can't be used/.test(scene.program.output()));
     await backupHealth(baseUrl);
     const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
@@ -158,7 +155,7 @@ Deno.test("restores to a time or a number, ends sessions then, and never writes 
     await backupIs(baseUrl, "ok");
     for (const key of ["one", "two", "three"]) {
       const next = nextSegment(target);
-      await record(baseUrl, { apiKey, key });
+      await recordFor(baseUrl, { apiKey, key });
       await next;
     }
     await stop(scene.program);
@@ -213,7 +210,7 @@ Deno.test("restoring fails when a segment or a part is missing, cut off, changed
     await backupIs(baseUrl, "ok");
     for (const key of ["one", "two", "three"]) {
       const next = nextSegment(target);
-      await record(baseUrl, { apiKey, key });
+      await recordFor(baseUrl, { apiKey, key });
       await next;
     }
     await stop(scene.program);
@@ -288,7 +285,7 @@ Deno.test("copies to an S3 store that fails each fifth request, also after it wa
       const { baseUrl } = await scene.start();
       const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
       await backupIs(baseUrl, "ok");
-      await record(baseUrl, { apiKey, key: "one" });
+      await recordFor(baseUrl, { apiKey, key: "one" });
       await stop(scene.program);
       store.failEach = Infinity;
       await scene.start();

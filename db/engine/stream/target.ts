@@ -1,7 +1,7 @@
 // Where continuous backups go: a folder or an S3-compatible store.
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import type { StreamTarget } from "../../../domain/stream_settings.ts";
-import { moveIntoPlace } from "../backup.ts";
+import { moveIntoPlace, syncFolder } from "../backup.ts";
 import { S3Target } from "./s3.ts";
 
 export interface StoredObject {
@@ -29,14 +29,14 @@ class FolderTarget implements Target {
   readonly #folder: string;
 
   constructor(folder: string) {
-    this.#folder = folder;
+    this.#folder = resolve(folder);
   }
 
   async put(name: string, bytes: Uint8Array): Promise<void> {
     // A target that isn't mounted must not be created.
     await Deno.stat(this.#folder);
     const path = join(this.#folder, name);
-    await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await this.#makeFolder(dirname(path));
     const temporary = `${path}.part`;
     {
       using file = await Deno.open(temporary, { write: true, create: true, truncate: true, mode: 0o600 });
@@ -44,6 +44,19 @@ class FolderTarget implements Target {
       await file.syncData();
     }
     moveIntoPlace(temporary, path);
+  }
+
+  /** Makes a folder in the target, and syncs its name. */
+  async #makeFolder(folder: string): Promise<void> {
+    if (folder === this.#folder) return;
+    await this.#makeFolder(dirname(folder));
+    try {
+      await Deno.mkdir(folder, { mode: 0o700 });
+    } catch (error) {
+      if (error instanceof Deno.errors.AlreadyExists) return;
+      throw error;
+    }
+    syncFolder(dirname(folder));
   }
 
   async get(name: string): Promise<{ bytes: Uint8Array; ageMs: number } | null> {

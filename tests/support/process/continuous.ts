@@ -3,9 +3,38 @@ import assert from "node:assert/strict";
 import { unseal } from "../../../db/engine/stream/envelope.ts";
 import { decodeSegment, parseSegmentName, type SegmentHead } from "../../../db/engine/stream/segment.ts";
 import { poll } from "../runner/poll.ts";
+import { replaceModule } from "./config.ts";
 
 export const backupKey = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
-const keys = [new Uint8Array(32).fill(7)];
+export const backupKeys = [new Uint8Array(32).fill(7)];
+
+/** A change of deno.json: turns every few frames, and no wait for a former run, which must have ended. */
+export const shortTurns = {
+  scopes: Object.assign(
+    {},
+    ...["copier", "owner"].map((name) =>
+      replaceModule({
+        importer: `db/engine/stream/${name}.ts`,
+        module: "domain/stream_limits.ts",
+        replacement: "tests/support/process/short_turns.ts",
+      }).scopes
+    ),
+  ),
+};
+
+/** Records one request. */
+export async function recordFor(
+  baseUrl: string,
+  { apiKey, key }: { apiKey: string; key: string },
+): Promise<void> {
+  const json = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: key };
+  const response = await fetch(`${baseUrl}/api/v1/usage`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(json),
+  });
+  assert.equal(response.status, 201, await response.text());
+}
 
 /** Returns the paths of a folder's files below a folder, sorted. */
 export function objectsIn(target: string, under: string): string[] {
@@ -25,7 +54,7 @@ export function objectsIn(target: string, under: string): string[] {
 export function segmentsIn(target: string): { path: string; head: SegmentHead }[] {
   return objectsIn(target, "segments").map((path) => {
     const name = parseSegmentName(path.slice(target.length + 1))?.name ?? assert.fail(path);
-    return { path, head: decodeSegment(unseal(name, Deno.readFileSync(path), keys)).head };
+    return { path, head: decodeSegment(unseal(name, Deno.readFileSync(path), backupKeys)).head };
   });
 }
 

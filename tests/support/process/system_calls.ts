@@ -56,33 +56,53 @@ export async function traceCalls(
   }
 }
 
-function parseTrace(trace: string): SystemCall[] {
-  const calls: SystemCall[] = [];
+/** A system call as strace prints it, in one piece even if another thread's came in between. */
+export interface TracedCall {
+  readonly name: string;
+  readonly given: string;
+  readonly result: string;
+  /** When it began, in milliseconds since 1970; 0 if the trace has no times. */
+  readonly time: number;
+  /** Positions in the trace. */
+  readonly began: number;
+  readonly ended: number;
+}
+
+/** Returns the calls of a trace in the order in which they ended. */
+export function tracedCalls(lines: Iterable<string>): TracedCall[] {
+  const calls: TracedCall[] = [];
   /** Of each thread. */
-  const unfinished = new Map<string, { began: number; text: string }>();
-  for (const [at, line] of trace.split("\n").entries()) {
-    const [, thread = "", text = ""] = /^(\d+) +(.*)$/.exec(line) ?? [];
+  const unfinished = new Map<string, { began: number; time: number; text: string }>();
+  let at = 0;
+  for (const line of lines) {
+    const [, thread = "", seconds = "0", text = ""] = /^(\d+) +(?:(\d+\.\d+) )?(.*)$/.exec(line) ?? [];
+    const here = { began: at++, time: Number(seconds) * 1_000 };
     const [, start] = /^(\w+\(.*) <unfinished \.\.\.>$/.exec(text) ?? [];
     if (start !== undefined) {
-      unfinished.set(thread, { began: at, text: start });
+      unfinished.set(thread, { ...here, text: start });
       continue;
     }
     const [, rest] = /^<\.\.\. \w+ resumed>(.*)$/.exec(text) ?? [];
     const before = rest === undefined ? undefined : unfinished.get(thread);
     const whole = (before?.text ?? "") + (rest ?? text);
-    const [, name = "", given = ""] = /^(\w+)\((.*)\) += \d+(?: \(DELAYED\))?$/.exec(whole) ?? [];
-    if (name === "") continue;
+    const [, name = "", given = "", result = ""] =
+      /^(\w+)\((.*)\) += (\d+(?:<[^>]*>)?)(?: \(DELAYED\))?$/.exec(whole) ?? [];
+    if (name !== "") calls.push({ ...here, ...before, name, given, result, ended: here.began });
+  }
+  return calls;
+}
+
+function parseTrace(trace: string): SystemCall[] {
+  const calls = tracedCalls(trace.split("\n")).map(({ name, given, began, ended }): SystemCall => {
     const texts = [...given.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text);
     const files = [...given.matchAll(/(?:^|, )\d+<([^>]*)>/g)].map(([, path = ""]) => path);
     const areNames = renames.includes(name) || removals.includes(name);
-    calls.push({
-      name,
+    return {
+      ...{ name, began, ended },
       paths: areNames ? texts : files,
       text: areNames ? "" : texts.join(""),
-      began: before?.began ?? at,
-      ended: at,
-    });
-  }
+    };
+  });
   return calls.sort((one, other) => one.began - other.began);
 }
 
