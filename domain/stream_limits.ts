@@ -21,8 +21,8 @@ export const streamAnswerMs = 6_000;
 export const streamSegmentBytesMax = 16 * 1024 * 1024;
 export const streamCommitBytesMax = 64 * 1024 * 1024;
 export const streamPartBytes = 16 * 1024 * 1024;
-/** Bytes of the data file that are read in one step for a snapshot. */
-export const streamReadBytes = 1024 * 1024;
+/** Bytes of the data file that are read in one step for a snapshot. The main thread waits for them. */
+export const streamReadBytes = 256 * 1024;
 export const streamSnapshotEveryMs = 24 * 3_600_000;
 export const streamObjectBytesMax = 128 * 1024 * 1024;
 /** Objects, and their bytes, that are fetched ahead at a restore. */

@@ -1,7 +1,7 @@
 // Runs the thread of the continuous backup: starts it, logs for it, and reads the data file for its snapshots.
 import type { Config } from "../config.ts";
 import type { DatabaseShare } from "../db/engine/database.ts";
-import { type Resume, Spool } from "../db/engine/stream/spool.ts";
+import { reading, type Resume, Spool } from "../db/engine/stream/spool.ts";
 import { StreamState } from "../db/engine/stream/state.ts";
 import type { StreamRequest, StreamResponse } from "../db/engine/stream/stream_worker.ts";
 import { newTurnMemory } from "../db/engine/stream/turns.ts";
@@ -84,16 +84,12 @@ export class ContinuousBackup {
     this.#stopped.resolve();
   }
 
-  async #sendPages(port: MessagePort, { at, bytes }: { at: number; bytes: number }): Promise<void> {
-    const buffer = new Uint8Array(bytes);
+  #sendPages(port: MessagePort, { at, bytes }: { at: number; bytes: number }): void {
     try {
-      const file = this.#file as Deno.FsFile;
-      await file.seek(at, Deno.SeekMode.Start);
-      let done = 0;
-      for (let count: number | null = 0; count !== null && done < bytes; done += count ?? 0) {
-        count = await file.read(buffer.subarray(done));
-      }
-      port.postMessage(buffer.subarray(0, done));
+      // Without waiting: Deno's other methods use a copy of the descriptor, and closing that drops the locks, too.
+      const read = reading(this.#file as Deno.FsFile);
+      const buffer = new Uint8Array(bytes);
+      port.postMessage(buffer.subarray(0, read(buffer, at)));
     } catch (error) {
       port.postMessage(String(error));
     }

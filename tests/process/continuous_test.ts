@@ -7,6 +7,7 @@ import {
   backupHealth,
   backupIs,
   backupKey,
+  isRestorable,
   objectsIn,
   recordFor,
   segmentsIn,
@@ -71,6 +72,25 @@ async function count({ folder }: Scene, text: string): Promise<number> {
     connection.close();
   }
 }
+
+Deno.test("a command that closes the data file leaves the log to the server, also after a snapshot", () =>
+  withTarget(async (scene, target) => {
+    const { baseUrl } = await scene.start();
+    const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+    await backupIs(baseUrl, "ok");
+    // It is the last one to close the file if the server has lost its locks.
+    const created = await scene.run("user", "create", "eve@example.com", "--name", "Eve");
+    assert.equal(created.status, 0, created.stderr);
+    await recordFor(baseUrl, { apiKey, key: "one" });
+    scene.program.kill("SIGKILL");
+    await scene.program.ended();
+    await scene.start();
+    await backupIs(scene.baseUrl, "ok");
+    await stop(scene.program);
+    await isRestorable(scene, target);
+    assert.equal(await count(scene, "SELECT count(*) AS n FROM usage_records"), 1);
+    assert.equal(await count(scene, "SELECT count(*) AS n FROM users"), 2);
+  }));
 
 Deno.test("a machine that was set back to an older state begins a new copy, as a clone would", () =>
   withTarget(async (scene, target) => {

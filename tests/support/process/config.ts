@@ -27,6 +27,11 @@ export function replaceModule(
   return { scopes: { [url(importer)]: { [url(module)]: url(replacement) } } };
 }
 
+/** @returns A change of deno.json with several replacements. */
+export function replaceModules(...all: readonly Parameters<typeof replaceModule>[0][]): ReplacedModules {
+  return { scopes: Object.assign({}, ...all.map((one) => replaceModule(one).scopes)) };
+}
+
 /** @returns A change of deno.json: the importer gets the shorter waits of short_waits.ts. */
 export function shortenWaits(importer: string): ReplacedModules {
   return replaceModule({
