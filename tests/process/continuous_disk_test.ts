@@ -1,7 +1,7 @@
 // In which order a continuous backup writes to disk, and what a loss of power leaves of it. Under strace.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { unseal } from "../../db/engine/stream/envelope.ts";
 import {
   decodeSegment,
@@ -14,6 +14,8 @@ import {
   backupIs,
   backupKey,
   backupKeys,
+  isRestorable,
+  objectsIn,
   recordFor,
   segmentsIn,
   shortTurns,
@@ -22,8 +24,11 @@ import { writeConfig } from "../support/process/config.ts";
 import { Disk, type DiskCall, readDiskTrace, throughDiskTrace } from "../support/process/disk.ts";
 import { inScene, type Scene, stop } from "../support/process/scene.ts";
 import { straceMissing } from "../support/process/system_calls.ts";
+import { repeats } from "../support/runner/extent.ts";
+import { storedInFile } from "../support/meter/stored_usage.ts";
+import { Spool } from "../../db/engine/stream/spool.ts";
 import { signUpForLoad } from "../support/meter/load.ts";
-import { faultsTimeoutMs } from "../support/runner/random.ts";
+import { faultRandom, faultsTimeoutMs, type Random } from "../support/runner/random.ts";
 
 const ignore = straceMissing();
 
@@ -153,6 +158,115 @@ Deno.test(
         }
       }
       assert.ok(counts.pages > 100 && counts.removed > 3 && counts.manifests === 1, JSON.stringify(counts));
+    }),
+);
+
+/** A state of the disk after a loss of power. */
+interface Cut {
+  /** When it was, in milliseconds since 1970. */
+  readonly time: number;
+  readonly files: readonly [string, Uint8Array][];
+  /** True if the data file has the times with which it was sealed. */
+  readonly isSealed: boolean;
+}
+
+/** Loses power at random moments of a trace: during the start, a snapshot, a turn, the stop, and at any time. */
+function cuts({ folders, path, target }: Traced, { steps, random, count }: {
+  steps: readonly DiskCall[];
+  random: Random;
+  count: number;
+}): Cut[] {
+  const isIn = (test: (call: DiskCall) => boolean) => steps.flatMap((call, n) => test(call) ? [n] : []);
+  const sealed = isIn(({ to }) => to.endsWith(".stream/seal"));
+  const moments = [
+    isIn(({ path: file, kind }) => kind === "write" && file === path),
+    isIn(({ path: file }) => file.includes(".stream/")),
+    isIn(({ path: file }) => file.startsWith(`${target}/`)),
+    sealed.flatMap((n) => Array.from({ length: 40 }, (_, more) => n - 15 + more)),
+    steps.map((_, n) => n),
+  ];
+  const at = new Set(
+    Array.from({ length: count }, (_, n) => random.pick(moments[n % moments.length] as number[])),
+  );
+  const disk = new Disk(folders);
+  return steps.flatMap((call, n) => {
+    disk.apply(call);
+    if (!at.has(n)) return [];
+    const isSealed = disk.changedAt(`${path}.stream/seal`) > disk.changedAt(path);
+    return { time: call.time, files: [...disk.afterCut(random)], isSealed };
+  });
+}
+
+/** Writes what is left into a folder, as if nothing but its place had changed. */
+async function writeCut(folder: string, { files, isSealed }: Cut, { root, path }: Traced): Promise<void> {
+  for (const each of ["data", "copies"]) await Deno.mkdir(`${folder}/${each}`, { recursive: true });
+  const place = (file: string) => folder + file.slice(root.length);
+  for (const [file, bytes] of files) {
+    await Deno.mkdir(dirname(place(file)), { recursive: true });
+    await Deno.writeFile(place(file), bytes);
+  }
+  const seal = place(`${path}.stream/seal`);
+  if (!isSealed || !files.some(([file, bytes]) => place(file) === seal && bytes.length > 0)) return;
+  const { number } = JSON.parse(await Deno.readTextFile(seal));
+  await Deno.remove(seal);
+  new Spool(place(path)).seal(place(path), number);
+}
+
+Deno.test(
+  "after a loss of power at any moment of start, snapshot, turn and stop, what was acknowledged is there and copied",
+  { ignore, timeout: faultsTimeoutMs },
+  () =>
+    traced(async (traced) => {
+      const { scene, root, path } = traced;
+      const random = faultRandom("continuous_disk_test.ts");
+      await traced.start();
+      const { apiKeys: [apiKey = ""] } = await signUpForLoad(scene.baseUrl);
+      const acknowledged = new Map<string, number>();
+      await backupIs(scene.baseUrl, "ok");
+      await recordDuringTurns(traced, { apiKey, turns: 2, acknowledged });
+      await stop(scene.program);
+      await traced.start();
+      await recordDuringTurns(traced, { apiKey, turns: 1, acknowledged });
+      await backupIs(scene.baseUrl, "ok");
+      await stop(scene.program);
+      const steps = await traced.steps();
+      let continued = 0;
+      for (
+        const [n, cut] of cuts(traced, { steps, random, count: repeats({ quick: 5, full: 40 }) }).entries()
+      ) {
+        const folder = `${root}/cut${n}`;
+        await writeCut(folder, cut, traced);
+        const copies = `${folder}/copies`;
+        const before = segmentsIn(copies).at(-1)?.head;
+        const env = { BACKUP_STREAM_TO: copies, BACKUP_ENCRYPTION_KEY: backupKey };
+        const keysIn = async (file: string) => {
+          const stored = await storedInFile(file);
+          const rows = await stored.read("SELECT idempotency_key AS key FROM usage_records");
+          await stored.close();
+          return new Set(rows.map(({ key }) => String(key)));
+        };
+        const requireKeys = async (file: string, since: number) => {
+          const keys = await keysIn(file);
+          for (const [key, time] of acknowledged) assert.ok(keys.has(key) || time >= since, `${key} is lost`);
+        };
+        await inScene({ folder, env, config: `${root}/deno.json` }, async (after) => {
+          // The machine may be gone, or start again.
+          if (objectsIn(copies, "manifests").length > 0) {
+            const end = await after.run("restore", "--from", copies, `${folder}/lost.db`);
+            assert.equal(end.status, 0, end.stderr);
+            await requireKeys(`${folder}/lost.db`, before?.startedAt ?? 0);
+          }
+          if (cut.files.every(([file]) => file !== path)) return;
+          await after.start();
+          await backupIs(after.baseUrl, "ok");
+          await stop(after.program);
+          const chain = segmentsIn(copies).at(-1)?.head.chain;
+          if (chain === before?.chain) continued++;
+          await requireKeys(await isRestorable(after, copies), cut.time);
+        });
+        await Deno.remove(folder, { recursive: true });
+      }
+      assert.ok(continued > 0, "no copy was continued");
     }),
 );
 

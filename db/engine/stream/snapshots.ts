@@ -31,7 +31,7 @@ interface SnapshotOptions {
 
 /**
  * Copies the data file to the target, a part at a time, while it changes. Every page that a checkpoint writes meanwhile is also in a
- * segment of the current round of the log or a later one.
+ * segment of the current round of the log or a later one. If it fails, nothing is left at the target, where space may be short.
  *
  * @param chain Its current segment, and where the round of the log began.
  * @returns Its manifest, without `to`.
@@ -43,26 +43,32 @@ export async function copySnapshot(
   const snapshot = crypto.randomUUID().slice(0, 8);
   let parts = 0;
   let bytes = 0;
-  for (let isLast = false; !isLast;) {
-    const part = new Uint8Array(streamPartBytes);
-    let filled = 0;
-    while (filled < part.length) {
-      const startedAt = performance.now();
-      const read = await readPages(bytes + filled, streamReadBytes);
-      part.set(read, filled);
-      filled += read.length;
-      await rest(performance.now() - startedAt);
-      if (read.length < streamReadBytes) {
-        isLast = true;
-        break;
+  try {
+    for (let isLast = false; !isLast;) {
+      const part = new Uint8Array(streamPartBytes);
+      let filled = 0;
+      while (filled < part.length) {
+        const startedAt = performance.now();
+        const read = await readPages(bytes + filled, streamReadBytes);
+        part.set(read, filled);
+        filled += read.length;
+        await rest(performance.now() - startedAt);
+        if (read.length < streamReadBytes) {
+          isLast = true;
+          break;
+        }
       }
+      const startedAt = performance.now();
+      const name = partName(chain, snapshot, parts);
+      const sealed = seal(name, part.subarray(0, filled), keys);
+      await rest(performance.now() - startedAt);
+      await target.put(name, sealed);
+      parts++;
+      bytes += filled;
     }
-    const startedAt = performance.now();
-    const name = partName(chain, snapshot, parts++);
-    const sealed = seal(name, part.subarray(0, filled), keys);
-    await rest(performance.now() - startedAt);
-    await target.put(name, sealed);
-    bytes += filled;
+  } catch (error) {
+    for (; parts >= 0; parts--) await target.remove(partName(chain, snapshot, parts)).catch(() => parts = 0);
+    throw error;
   }
   return { format: 1, chain, snapshot, from, parts, bytes };
 }

@@ -60,6 +60,13 @@ interface WorkerScope {
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const dayMs = 24 * 3_600_000;
 
+const failures = {
+  copy: "copying the log failed",
+  seal: "the last segment of the continuous backup failed",
+  upload: "the target of the continuous backup can't be used",
+  snapshot: "the snapshot of the continuous backup failed",
+} as const;
+
 class Stream {
   readonly #request: StreamRequest;
   readonly #post: (response: StreamResponse) => void;
@@ -80,7 +87,8 @@ class Stream {
   #snapshot: { chain: string; at: number } | null = null;
   /** True once the target was asked for a snapshot of this chain. */
   #knowsSnapshots = false;
-  #problem = "";
+  /** The message of what fails, by what that is. */
+  readonly #problems = new Map<keyof typeof failures, string>();
   #wait: { promise: Promise<void>; resolve: () => void } = Promise.withResolvers<void>();
 
   constructor(request: StreamRequest, post: (response: StreamResponse) => void) {
@@ -119,7 +127,7 @@ class Stream {
     try {
       if (this.#copier.chain !== null) this.#copier.seal();
     } catch (error) {
-      this.#fail("the last segment of the continuous backup failed", error);
+      this.#fail("seal", error);
     }
     this.#copier.close();
     this.#connection.close();
@@ -152,11 +160,13 @@ class Stream {
           copiedAt = -Infinity;
         } else {
           if (isDue) copiedAt = startedAt;
-          this.#note(this.#copier.step({ isDue }) ? at : null);
+          const isCopied = this.#copier.step({ isDue });
+          this.#note(isCopied ? at : null);
+          if (isCopied) this.#noteSuccess("copy");
         }
       } catch (error) {
         if (error instanceof LogGap) this.#noteGap(error);
-        else this.#fail("copying the log failed", error);
+        else this.#fail("copy", error);
       }
       this.#wake();
       await this.#pause(Math.max(50, streamTickMs - (performance.now() - startedAt)));
@@ -220,13 +230,12 @@ class Stream {
         if (!this.#isOwner) await this.#leaveForeignChain();
         this.#isOwner = true;
         const isMore = await this.#uploadNext();
-        if (this.#problem !== "") this.#log("info", "continuous backup works again", {});
-        this.#problem = "";
+        this.#noteSuccess("upload");
         retryMs = streamRetryMs[0];
         if (!isMore) await this.#pause(1_000);
       } catch (error) {
         if (error instanceof ForeignTarget) return this.#refuse(error);
-        this.#fail("the target of the continuous backup can't be used", error);
+        this.#fail("upload", error);
         await pause(Math.min(retryMs, Math.max(0, this.#stopAt - performance.now())));
         retryMs = Math.min(retryMs * 2, streamRetryMs[1]);
       }
@@ -268,10 +277,11 @@ class Stream {
         // Its age is negative after the clock was set back.
         const ageMs = Date.now() - (this.#snapshot?.at ?? 0);
         if (ageMs < 0 || ageMs >= streamSnapshotEveryMs) await this.#makeSnapshot();
+        this.#noteSuccess("snapshot");
       } catch (error) {
         if (error instanceof SnapshotStopped || this.#isStopping) continue;
-        this.#fail("the snapshot of the continuous backup failed", error);
-        await this.#pause(streamRetryMs[1]);
+        this.#fail("snapshot", error);
+        await Promise.race([pause(streamRetryMs[1]), this.#stopping.promise]);
       }
     }
   }
@@ -337,11 +347,16 @@ class Stream {
   }
 
   /** Counts a failure, and logs the first of several. */
-  #fail(message: string, error: unknown): void {
+  #fail(what: keyof typeof failures, error: unknown): void {
     this.#state.count("failures");
-    const problem = `${message}: ${messageOf(error)}`;
-    if (problem !== this.#problem) this.#log("error", message, { error: messageOf(error) });
-    this.#problem = problem;
+    const message = messageOf(error);
+    if (this.#problems.get(what) !== message) this.#log("error", failures[what], { error: message });
+    this.#problems.set(what, message);
+  }
+
+  #noteSuccess(what: keyof typeof failures): void {
+    if (!this.#problems.delete(what) || this.#problems.size > 0) return;
+    this.#log("info", "continuous backup works again", {});
   }
 
   #log(level: "info" | "warn" | "error", message: string, values: Record<string, unknown>): void {

@@ -38,10 +38,13 @@ class FolderTarget implements Target {
     const path = join(this.#folder, name);
     await this.#makeFolder(dirname(path));
     const temporary = `${path}.part`;
-    {
+    try {
       using file = await Deno.open(temporary, { write: true, create: true, truncate: true, mode: 0o600 });
       for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
       await file.syncData();
+    } catch (error) {
+      await this.remove(`${name}.part`).catch(() => {});
+      throw error;
     }
     moveIntoPlace(temporary, path);
   }
@@ -79,7 +82,7 @@ class FolderTarget implements Target {
           const path = join(folder, name);
           const relativeName = relative(this.#folder, path).replaceAll("\\", "/");
           if (isDirectory) await walk(path);
-          else if (relativeName.startsWith(prefix) && relativeName > after && !name.endsWith(".part")) {
+          else if (relativeName.startsWith(prefix) && relativeName > after) {
             found.push({ name: relativeName, bytes: (await Deno.stat(path)).size });
           }
         }

@@ -1,6 +1,7 @@
 // What tests of continuous backups look at: the target's objects, and the state that a server reports.
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { existsSync } from "node:fs";
 import { unseal } from "../../../db/engine/stream/envelope.ts";
 import { decodeSegment, parseSegmentName, type SegmentHead } from "../../../db/engine/stream/segment.ts";
 import { poll } from "../runner/poll.ts";
@@ -43,7 +44,7 @@ export function objectsIn(target: string, under: string): string[] {
       else if (!name.endsWith(".part")) found.push(path);
     }
   };
-  walk(`${target}/${under}`);
+  if (existsSync(`${target}/${under}`)) walk(`${target}/${under}`);
   return found.sort();
 }
 

@@ -34,6 +34,7 @@ export async function readDiskTrace(
   { cwd, root }: { cwd: string; root: string },
 ): Promise<DiskCall[]> {
   const lines = (await Deno.readTextFile(file)).split("\n");
+  // By path: Deno writes with copies of a descriptor.
   const positions = new Map<string, number>();
   return tracedCalls(lines).flatMap((call) => diskCall(call, { cwd, positions })).filter(({ path }) =>
     path.startsWith(`${root}/`) && !path.endsWith("-shm")
@@ -44,8 +45,8 @@ function diskCall(
   { name, given, result, began, ended, time }: TracedCall,
   { cwd, positions }: { cwd: string; positions: Map<string, number> },
 ): DiskCall[] {
-  const [, fd = "", ofFd = ""] = /^(\d+)<([^>]*)>/.exec(given) ?? [];
-  const [, opened = "", ofOpened = ""] = /^(\d+)<([^>]*)>$/.exec(result) ?? [];
+  const [, ofFd = ""] = /^\d+<([^>]*)>/.exec(given) ?? [];
+  const [, ofOpened = ""] = /^\d+<([^>]*)>$/.exec(result) ?? [];
   const numbers = given.split(", ").filter((part) => /^\d+$/.test(part)).map(Number);
   const make = (kind: DiskCall["kind"], path: string, more: Partial<DiskCall> = {}): DiskCall[] => [
     { kind, path: resolve(cwd, path), to: "", at: 0, bytes: new Uint8Array(), began, ended, time, ...more },
@@ -54,13 +55,13 @@ function diskCall(
   const words = () => texts().map((bytes) => resolve(cwd, new TextDecoder().decode(bytes)));
   const path = pathOf(ofFd);
   if (name === "openat") {
-    positions.set(opened, 0);
+    positions.set(pathOf(ofOpened), 0);
     if (!given.includes("O_CREAT")) return [];
     return make("create", pathOf(ofOpened), { at: given.includes("O_TRUNC") ? 0 : Infinity });
   }
   if (name === "write") {
-    const at = positions.get(fd) ?? 0;
-    positions.set(fd, at + Number(result));
+    const at = positions.get(path) ?? 0;
+    positions.set(path, at + Number(result));
     return path.startsWith("/")
       ? make("write", path, { at, bytes: texts()[0]!.subarray(0, Number(result)) })
       : [];
