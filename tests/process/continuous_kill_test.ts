@@ -35,6 +35,7 @@ Deno.test(
       const ledger = new Ledger({ random, apiKeys });
       let continued = 0;
       let guestRows = 0;
+      const lostMs: number[] = [];
       for (let round = 0; round < rounds; round++) {
         const { program } = scene;
         await backupIs(program.baseUrl, "ok");
@@ -48,6 +49,7 @@ Deno.test(
         await poll(() => (segmentsIn(target).at(-1)?.head.number ?? 0) > before.number + 1);
         await letOthersRun(random.between(0, 1_500));
         program.kill("SIGKILL");
+        const killedAt = Date.now();
         load.targets.length = 0;
         await program.ended();
         await load.stop();
@@ -56,6 +58,7 @@ Deno.test(
         assert.deepEqual(ledger.surprises, []);
         const { head } = segmentsIn(target).at(-1) ?? assert.fail();
         continued += head.chain === before.chain ? 1 : 0;
+        lostMs.push(killedAt - head.startedAt);
         const restored = `${folder}/restored${round}.db`;
         const end = await scene.run("restore", "--from", target, restored);
         assert.equal(end.status, 0, end.stderr);
@@ -74,6 +77,11 @@ Deno.test(
         await start();
       }
       assert.ok(continued > 0, "no copy was continued");
+      // Depends on the machine, so it is only said.
+      const text = `milliseconds of a kill that were lost: ${
+        lostMs.sort((one, other) => one - other).join(", ")
+      }`;
+      Deno.stdout.writeSync(new TextEncoder().encode(`continuous_kill_test.ts: ${text}\n`));
     });
     await Deno.remove(target, { recursive: true });
   },
