@@ -94,6 +94,7 @@ Deno.test(
   "while the spool has no space, usage is recorded and the log is bounded; a new snapshot follows when there is",
   {
     ignore: !mayMount(),
+  timeout: faultsTimeoutMs,
   },
   async () => {
     const disk = mountSmallDisk(mib);
@@ -151,6 +152,7 @@ Deno.test(
   "while the target has no space, usage is recorded; the copy continues without a gap when there is",
   {
     ignore: !mayMount(),
+  timeout: faultsTimeoutMs,
   },
   async () => {
     const disk = mountSmallDisk(4 * mib);
@@ -159,7 +161,8 @@ Deno.test(
       await backupIs(baseUrl, "ok");
       const before = await metric(baseUrl, "failures_total");
       disk.fill();
-      for (let n = 0; n < 5 || await metric(baseUrl, "failures_total") === before; n++) {
+      const waiting = () => [...Deno.readDirSync(`${scene.path}.stream`)].length;
+      for (let n = 0; waiting() < 6 || await metric(baseUrl, "failures_total") === before; n++) {
         await recordFor(baseUrl, { apiKey, key: `full${n}` });
       }
       const { behindSeconds } = await backupHealth(baseUrl);
@@ -177,13 +180,16 @@ Deno.test(
 
 Deno.test("a snapshot for which the target has no space leaves nothing there, and is made when there is", {
   ignore: !mayMount(),
+  timeout: faultsTimeoutMs,
 }, async () => {
   const disk = mountSmallDisk(6 * mib);
-  const config = replaceModules({
-    importer: "db/engine/stream/stream_worker.ts",
-    module: "domain/stream_limits.ts",
-    replacement: "tests/support/process/short_stream.ts",
-  });
+  const config = replaceModules(
+    ...["snapshots", "stream_worker"].map((name) => ({
+      importer: `db/engine/stream/${name}.ts`,
+      module: "domain/stream_limits.ts",
+      replacement: "tests/support/process/short_stream.ts",
+    })),
+  );
   await Deno.mkdir(`${disk.folder}/copies`);
   disk.fill({ leaveBytes: 2 * mib });
   await inScene({}, async ({ folder }) => {
