@@ -94,7 +94,7 @@ Deno.test(
   "while the spool has no space, usage is recorded and the log is bounded; a new snapshot follows when there is",
   {
     ignore: !mayMount(),
-  timeout: faultsTimeoutMs,
+    timeout: faultsTimeoutMs,
   },
   async () => {
     const disk = mountSmallDisk(mib);
@@ -152,7 +152,7 @@ Deno.test(
   "while the target has no space, usage is recorded; the copy continues without a gap when there is",
   {
     ignore: !mayMount(),
-  timeout: faultsTimeoutMs,
+    timeout: faultsTimeoutMs,
   },
   async () => {
     const disk = mountSmallDisk(4 * mib);
@@ -251,41 +251,45 @@ Deno.test(
     }),
 );
 
-Deno.test("with its target away for long, the spool is bounded, a gap follows, and a new snapshot when the target is back", () =>
-  withCopy({}, async ({ scene, target, apiKeys: [apiKey = ""] }) => {
-    const { baseUrl, path } = scene;
-    await backupIs(baseUrl, "ok");
-    const guest = guestOf(path, 3_500);
-    await Deno.rename(target, `${target}.away`);
-    const spoolBytes = () =>
-      [...Deno.readDirSync(`${path}.stream`)].reduce(
-        (sum, { name }) => sum + Deno.statSync(`${path}.stream/${name}`).size,
-        0,
-      );
-    let largest = 0;
-    for (let n = 0; await metric(baseUrl, "gaps_total") === 0; n++) {
-      const before = spoolBytes();
-      guest.commit();
-      await recordFor(baseUrl, { apiKey, key: `away${n}` });
-      await poll(async () => spoolBytes() > before + 10 * mib || await metric(baseUrl, "gaps_total") > 0);
-      largest = Math.max(largest, spoolBytes());
-    }
-    assert.ok(largest > 64 * mib && largest < 90 * mib, `${largest} bytes in the spool`);
-    for (let n = 0; n < 3; n++) {
-      guest.commit();
-      await recordFor(baseUrl, { apiKey, key: `gap${n}` });
-    }
-    guest.close();
-    const { state, behindSeconds } = await backupHealth(baseUrl);
-    assert.deepEqual([state, typeof behindSeconds], ["gap", "number"]);
-    assert.ok(spoolBytes() <= largest);
-    await Deno.rename(`${target}.away`, target);
-    await backupIs(baseUrl, "ok");
-    await recordFor(baseUrl, { apiKey, key: "back" });
-    await stop(scene.program);
-    assert.equal(chains(target), 2);
-    await isRestorable(scene, target);
-  }));
+Deno.test(
+  "with its target away for long, the spool is bounded, a gap follows, and a new snapshot when the target is back",
+  { timeout: faultsTimeoutMs },
+  () =>
+    withCopy({}, async ({ scene, target, apiKeys: [apiKey = ""] }) => {
+      const { baseUrl, path } = scene;
+      await backupIs(baseUrl, "ok");
+      const guest = guestOf(path, 3_500);
+      await Deno.rename(target, `${target}.away`);
+      const spoolBytes = () =>
+        [...Deno.readDirSync(`${path}.stream`)].reduce(
+          (sum, { name }) => sum + Deno.statSync(`${path}.stream/${name}`).size,
+          0,
+        );
+      let largest = 0;
+      for (let n = 0; await metric(baseUrl, "gaps_total") === 0; n++) {
+        const before = spoolBytes();
+        guest.commit();
+        await recordFor(baseUrl, { apiKey, key: `away${n}` });
+        await poll(async () => spoolBytes() > before + 10 * mib || await metric(baseUrl, "gaps_total") > 0);
+        largest = Math.max(largest, spoolBytes());
+      }
+      assert.ok(largest > 64 * mib && largest < 90 * mib, `${largest} bytes in the spool`);
+      for (let n = 0; n < 3; n++) {
+        guest.commit();
+        await recordFor(baseUrl, { apiKey, key: `gap${n}` });
+      }
+      guest.close();
+      const { state, behindSeconds } = await backupHealth(baseUrl);
+      assert.deepEqual([state, typeof behindSeconds], ["gap", "number"]);
+      assert.ok(spoolBytes() <= largest);
+      await Deno.rename(`${target}.away`, target);
+      await backupIs(baseUrl, "ok");
+      await recordFor(baseUrl, { apiKey, key: "back" });
+      await stop(scene.program);
+      assert.equal(chains(target), 2);
+      await isRestorable(scene, target);
+    }),
+);
 
 Deno.test("without the setting, nothing of the continuous backup is loaded, and the log is checkpointed at 80 MB", () =>
   inScene({}, async (scene) => {

@@ -153,7 +153,7 @@ export class Disk {
     return this.#names.get(path)?.changedAt ?? -1;
   }
 
-  /** True if all that was written to a file is on disk, by whatever name. */
+  /** True if all that was written to a file is on disk, by any name. */
   isSynced(path: string): boolean {
     return this.#names.get(path)?.changes.length === 0;
   }
