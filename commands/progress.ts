@@ -44,16 +44,36 @@ export class ProgressLine {
   }
 }
 
-/** Shows what is being done and for how long, for work of unknown length. */
-export async function withProgress<T>(about: string, work: () => Promise<T>): Promise<T> {
+/** @param share How much is done, up to 1; null if it isn't known. */
+export type OnStep = (about: string, share: number | null) => void;
+
+/** Shows what is being done and how much of it, or for how long, for work in steps. */
+export async function withSteps<T>(work: (onStep: OnStep) => Promise<T>): Promise<T> {
   const line = new ProgressLine();
-  const startedAt = performance.now();
-  const show = () => line.show(() => `${about}, ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  let step = { about: "", share: null as number | null, startedAt: performance.now() };
+  const show = () =>
+    line.show(() => {
+      const { about, share, startedAt } = step;
+      return share === null
+        ? `${about}, ${Math.round((performance.now() - startedAt) / 1000)} s`
+        : `${about}, ${Math.floor(share * 100)}%`;
+    });
   const timer = setInterval(show, intervalMs);
   try {
-    return await work();
+    return await work((about, share) => {
+      step = { about, share, startedAt: about === step.about ? step.startedAt : performance.now() };
+      show();
+    });
   } finally {
     clearInterval(timer);
     line.clear();
   }
+}
+
+/** Shows what is being done and for how long, for work of unknown length. */
+export function withProgress<T>(about: string, work: () => Promise<T>): Promise<T> {
+  return withSteps((onStep) => {
+    onStep(about, null);
+    return work();
+  });
 }

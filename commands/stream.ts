@@ -6,11 +6,11 @@ import { lockDataFile, missingFolder } from "../db/engine/data_file.ts";
 import { MigrationError } from "../db/engine/migrate.ts";
 import { DamagedObject } from "../db/engine/stream/envelope.ts";
 import { NoSuchPoint, planReplay, type WantedPoint } from "../db/engine/stream/replay.ts";
-import { restoreStream } from "../db/engine/stream/restore_stream.ts";
+import { type CheckedFile, restoreStream } from "../db/engine/stream/restore_stream.ts";
 import { listManifests, listSegments } from "../db/engine/stream/snapshots.ts";
 import { openTarget, type Target } from "../db/engine/stream/target.ts";
 import { messageOf } from "../domain/errors.ts";
-import { ProgressLine } from "./progress.ts";
+import { type OnStep, withSteps } from "./progress.ts";
 import {
   CommandError,
   type CommandLine,
@@ -19,6 +19,7 @@ import {
   usageError,
   withSecretFiles,
 } from "./settings.ts";
+import type { CheckResponse } from "./stream_check_worker.ts";
 import { writeLine } from "./terminal.ts";
 import { parseVerbArguments } from "./verb_arguments.ts";
 
@@ -63,7 +64,7 @@ export async function restoreStreamCommand({ args, environment }: CommandLine): 
         );
       }
     }
-    const { point, bytes, isOlder } = await restoreTo(file, { target, keys, wanted, endsSessions });
+    const { point, bytes, isOlder, problem } = await restoreTo(file, { target, keys, wanted, endsSessions });
     const ended = new Date(point.endedAt).toISOString();
     writeLine(`Restored ${file} (${megabytes(bytes)}) to segment ${point.number}, which ended at ${ended}.`);
     if (endsSessions) {
@@ -72,6 +73,7 @@ export async function restoreStreamCommand({ args, environment }: CommandLine): 
       );
     }
     if (isOlder) writeLine("The backup has an older schema. The next start or gatehouse migrate updates it.");
+    if (problem !== null) throw new CommandError(`The file is intact, but ${problem}.`, exitStatus.data);
     return 0;
   } finally {
     unlock();
@@ -123,7 +125,12 @@ async function verify({ target, keys }: Opened): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-verify-" });
   try {
     const file = join(folder, "verified.db");
-    const { point, bytes } = await restoreTo(file, { target, keys, wanted: null, endsSessions: false });
+    const { point, bytes, problem } = await restoreTo(file, {
+      ...{ target, keys, wanted: null, endsSessions: false },
+    });
+    if (problem !== null) {
+      throw new CommandError(`Segment ${point.number} can be restored, but ${problem}.`, exitStatus.data);
+    }
     writeLine(`Segment ${point.number} can be restored (${megabytes(bytes)}).`);
     return 0;
   } finally {
@@ -135,18 +142,36 @@ async function restoreTo(
   file: string,
   { target, keys, wanted, endsSessions }: Opened & { wanted: WantedPoint; endsSessions: boolean },
 ) {
-  return await withFailures(async () => {
-    const line = new ProgressLine();
-    try {
+  return await withFailures(() =>
+    withSteps(async (onStep) => {
       const plan = await planReplay(target, keys, wanted);
-      const onProgress = (done: number, all: number) =>
-        line.show(() => done < all ? `Restoring, ${Math.floor(done / all * 100)}%` : "Checking the result");
-      const restored = await restoreStream(plan, file, { target, keys, endsSessions, onProgress });
+      const onProgress = (done: number, all: number) => onStep("Restoring", done / all);
+      const check = (path: string) => checkInThread(path, onStep);
+      const restored = await restoreStream(plan, file, { target, keys, endsSessions, onProgress, check });
       return { ...restored, point: plan.point };
-    } finally {
-      line.clear();
-    }
-  });
+    })
+  );
+}
+
+/** Checks a restored database while this thread shows the progress. */
+async function checkInThread(path: string, onStep: OnStep): Promise<CheckedFile> {
+  const worker = new Worker(new URL("./stream_check_worker.ts", import.meta.url), { type: "module" });
+  try {
+    return await new Promise<CheckedFile>((resolve, reject) => {
+      worker.onmessage = ({ data }: MessageEvent<CheckResponse>) => {
+        if (data.type === "progress") onStep(data.about, data.share);
+        else if (data.type === "checked") resolve(data);
+        else reject(new CommandError(data.message, data.isData ? exitStatus.data : exitStatus.io));
+      };
+      worker.onerror = (event) => {
+        event.preventDefault();
+        reject(new Error(event.message));
+      };
+      worker.postMessage(path);
+    });
+  } finally {
+    worker.terminate();
+  }
 }
 
 interface Opened {

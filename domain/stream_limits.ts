@@ -41,3 +41,5 @@ export const streamOwnerCheckMs = 10_000;
 export const streamTakeOverMs = 15_000;
 /** Time that a stop waits for uploads. The rest is uploaded after the next start. */
 export const streamStopMs = 3_000;
+/** Rows that a restore adds up in one query, to compare sums. A longer list is what one series has in 15 minutes. */
+export const sumsComparedRowsMax = 100_000;

@@ -6,6 +6,7 @@ export {
   type LimitedOrganizations,
   sumUse,
 } from "./limit_use.ts";
+export { compareStatements } from "./own_sums.ts";
 export { givenPlan } from "./organization_plan.ts";
 export { findOrganizationPlan, findPlanReference, findPlanReferences, planNumber } from "./plans.ts";
 export {

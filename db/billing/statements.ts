@@ -334,6 +334,8 @@ export interface BilledRow extends UsageOfMonth {
   readonly unitPrice: string | null;
   readonly priceList: number | null;
   readonly currency: string | null;
+  /** 1 if a line has another value than the sum of its usage. */
+  readonly isCounted: 0 | 1;
 }
 
 /** Sums the lines that statements before one have for some months. */
@@ -347,7 +349,7 @@ export function findBilledSums(
     SELECT o.number AS organization, c.value ->> 1 AS month, l.product_slug AS productSlug, l.metric,
       sum(l.count) AS count, CAST(sum(l.sum_high) AS TEXT) AS high, CAST(sum(l.sum_low) AS TEXT) AS low,
       CAST(sum(l.sum_micro) AS TEXT) AS micro, max(t.number) AS newest, l.unit_price AS unitPrice,
-      l.price_list AS priceList, t.currency
+      l.price_list AS priceList, t.currency, sum(l.aggregation <> 'sum') > 0 AS isCounted
     FROM json_each(${JSON.stringify(pairs)}) c CROSS JOIN organizations o ON o.number = c.value ->> 0
     CROSS JOIN statements t ON t.number >= c.value ->> 1 AND t.number < ${statement}
     CROSS JOIN statement_lines l ON l.statement = t.number AND l.organization_id = o.id

@@ -46,6 +46,7 @@ export {
   findTopCustomers,
   type SuspendedOrganizations,
 } from "./organization_totals.ts";
+export { compareCounters, compareRecords, compareRollups, type OnCompared } from "./own_sums.ts";
 export {
   backdatedRecords,
   findRecordTargets,

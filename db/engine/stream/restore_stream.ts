@@ -1,9 +1,7 @@
 // Restores a continuous backup to a new file, and checks all of it.
-import { checkBackup, finishCopy, syncFolder } from "../backup.ts";
+import { finishCopy, syncFolder } from "../backup.ts";
 import { Connection } from "../connection.ts";
 import { openTemporary, removeIfExists } from "../data_file.ts";
-import { DatabaseError, sql } from "../database.ts";
-import { lacksMigrations } from "../migrate.ts";
 import { dirname } from "node:path";
 import type { EncryptionKeys } from "./envelope.ts";
 import { replay, type ReplayPlan } from "./replay.ts";
@@ -15,20 +13,27 @@ interface RestoreOptions {
   /** Ends everything that people and applications are signed in with: what was ended since works again otherwise. */
   readonly endsSessions: boolean;
   readonly onProgress: (done: number, all: number) => void;
+  /** Checks the file before it gets its name. */
+  readonly check: (path: string) => Promise<CheckedFile>;
+}
+
+export interface CheckedFile {
+  /** True if it lacks migrations. */
+  readonly isOlder: boolean;
+  /** What doesn't add up in an intact file; null if everything does. */
+  readonly problem: string | null;
 }
 
 /**
  * Writes the database of a point to a new file.
  *
- * @returns Its size in bytes, and true if it lacks migrations.
- * @throws {DatabaseError} `fault` when the result is damaged.
- * @throws {MigrationError} When it is newer than this program.
+ * @returns Its size in bytes, and what the check found. The only copy of a server is worth keeping even if its sums don't match.
  */
 export async function restoreStream(
   plan: ReplayPlan,
   to: string,
-  { endsSessions, ...options }: RestoreOptions,
-): Promise<{ bytes: number; isOlder: boolean }> {
+  { endsSessions, check, ...options }: RestoreOptions,
+): Promise<CheckedFile & { bytes: number }> {
   const temporary = `${to}.restoring`;
   const all = ["", "-wal", "-shm", "-journal"].map((end) => `${temporary}${end}`);
   all.forEach(removeIfExists);
@@ -39,8 +44,7 @@ export async function restoreStream(
       await replay(plan, { ...options, file });
       bytes = finishCopy(file);
     }
-    const isOlder = lacksMigrations(checkBackup(temporary));
-    requireOwnSums(temporary);
+    const checked = await check(temporary);
     if (endsSessions) {
       endSessions(temporary);
       using file = Deno.openSync(temporary, { read: true, write: true });
@@ -48,7 +52,7 @@ export async function restoreStream(
     }
     placeNew(temporary, to);
     syncFolder(dirname(to));
-    return { bytes, isOlder };
+    return { bytes, ...checked };
   } finally {
     all.forEach(removeIfExists);
   }
@@ -63,27 +67,6 @@ function placeNew(temporary: string, to: string): void {
     if (error instanceof Deno.errors.AlreadyExists) throw error;
     // The file system has no links. The caller has looked for a file before.
     Deno.renameSync(temporary, to);
-  }
-}
-
-/** Compares how many records each series has by quarters of an hour, hours and months, and in the records that are kept. */
-function requireOwnSums(path: string): void {
-  const connection = new Connection(path, { readOnly: true });
-  try {
-    const wrong = connection.first(sql`WITH
-      quarters AS (SELECT series, sum(count) AS count FROM usage_rollups GROUP BY series),
-      hours AS (SELECT series, sum(count) AS count FROM usage_rollups_hourly GROUP BY series),
-      months AS (SELECT series, sum(count) AS count FROM usage_rollups_monthly GROUP BY series),
-      records AS (SELECT r.series, count(*) AS count FROM usage_records r
-        WHERE NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq) GROUP BY r.series)
-      SELECT series FROM quarters FULL JOIN hours USING (series) FULL JOIN months USING (series) FULL JOIN records USING (series)
-      WHERE quarters.count IS NOT hours.count OR quarters.count IS NOT months.count OR records.count > quarters.count
-        OR (records.count IS NOT NULL AND quarters.count IS NULL) LIMIT 1`) as { series: number } | undefined;
-    if (wrong !== undefined) {
-      throw new DatabaseError("fault", `the sums of series ${wrong.series} are not those of its records`);
-    }
-  } finally {
-    connection.close();
   }
 }
 

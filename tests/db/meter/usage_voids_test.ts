@@ -14,6 +14,7 @@ import { grantVoids } from "../../support/operators/operators.ts";
 import { noJobContext } from "../../support/app/reports.ts";
 import { checkCounted } from "../../support/meter/counted.ts";
 import { runHistories } from "../../support/meter/histories.ts";
+import { checkOwnSums } from "../../support/meter/own_sums.ts";
 import { checkRollups, rowsOf } from "../../support/meter/rollups.ts";
 import { repeats } from "../../support/runner/extent.ts";
 import fc from "../../support/runner/fast_check.ts";
@@ -232,6 +233,7 @@ onEveryDatabase(
       }
       await checkRollups(rowsOf(database));
       await checkCounted(rowsOf(database));
+      await checkOwnSums(database);
       for (const index of usage.ids.keys()) {
         assert.notEqual(
           await usage.void(index, await usage.scan(index)),

@@ -25,6 +25,7 @@ import { readLimits } from "../../../services/meter/limits.ts";
 import { keyAccess } from "../../../services/meter/usage_access.ts";
 import { voidUsageRecord } from "../../../services/meter/usage_voids.ts";
 import type { TestApp } from "../../support/app/app.ts";
+import { checkOwnSums } from "../../support/meter/own_sums.ts";
 import { repeats } from "../../support/runner/extent.ts";
 import { runHistories } from "../../support/meter/histories.ts";
 import {
@@ -246,6 +247,7 @@ async function checkCounters(scene: Scene): Promise<void> {
   for (const { name, ...sum } of counters) {
     assert.equal(sumMicros(sum), expected.get(name.replace("twin_", "")) ?? 0n, name);
   }
+  await checkOwnSums(database);
 }
 
 const twinId = (id: string) => `twin_${id}`;

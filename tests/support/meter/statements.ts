@@ -4,6 +4,7 @@ import { createTestKey, type TestApp } from "../app/app.ts";
 import { asOperator } from "../operators/operator_api.ts";
 import { newOperatorToken } from "../operators/operators.ts";
 import { run } from "../people/scene.ts";
+import { checkOwnSums } from "./own_sums.ts";
 import { millionths, recordOne, type SentRecord } from "./usage.ts";
 
 /** A line as returned. */
@@ -35,6 +36,7 @@ export async function asBilling(test: TestApp) {
       const { status, body } = await send("POST /statements", { period });
       assert.equal(status, 201, JSON.stringify(body));
       assert.equal(body.statement.status, "closed");
+      await checkOwnSums(test.opened.database);
       return body.statement;
     },
     /** @returns All lines of a statement, from pages of a few. */
