@@ -13,7 +13,6 @@ import {
   recordFor,
   segmentsIn,
 } from "../support/process/continuous.ts";
-import { storeCredentials, withStore } from "../support/network/s3_store.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { inScene, type Scene, stop } from "../support/process/scene.ts";
 import { poll } from "../support/runner/poll.ts";
@@ -227,7 +226,7 @@ Deno.test("restoring names sums that don't match, keeps the file, and fails", ()
   withTarget(async (scene, target) => {
     const { baseUrl } = await scene.start();
     const { apiKeys: [apiKey = ""], organizationId } = await signUpForLoad(baseUrl);
-    await record(baseUrl, { apiKey, key: "one" });
+    await recordFor(baseUrl, { apiKey, key: "one" });
     await stop(scene.program);
     const connection = new Connection(scene.path, { readOnly: false });
     connection.exec("UPDATE usage_rollups_hourly SET sum_low = sum_low + 1 WHERE series = 1");
@@ -313,62 +312,6 @@ Deno.test("restoring fails when a segment or a part is missing, cut off, changed
     });
     assert.equal((await scene.run("restore", "--from", target, "restored.db")).status, 0);
   }));
-
-Deno.test("copies to an S3 store that fails each fifth request, also after it was done, and restores from it", () =>
-  withStore(async (_, store) => {
-    store.failEach = 5;
-    const url = "s3://copies/eu";
-    const env = {
-      BACKUP_STREAM_TO: url,
-      BACKUP_ENCRYPTION_KEY: backupKey,
-      BACKUP_S3_ENDPOINT: store.endpoint,
-      BACKUP_S3_ACCESS_KEY_ID: storeCredentials.accessKeyId,
-      BACKUP_S3_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
-    };
-    await inScene({ env }, async (scene) => {
-      const { baseUrl } = await scene.start();
-      const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
-      await backupIs(baseUrl, "ok");
-      await recordFor(baseUrl, { apiKey, key: "one" });
-      await stop(scene.program);
-      store.failEach = Infinity;
-      await scene.start();
-      await backupIs(scene.baseUrl, "ok");
-      await stop(scene.program);
-      const end = await scene.run("restore", "--from", url, "restored.db");
-      assert.equal(end.status, 0, end.stderr);
-      assert.equal(count(scene, "SELECT count(*) AS n FROM usage_records"), 1);
-      for (const bytes of store.objects.values()) {
-        assert.ok(!new TextDecoder().decode(bytes).includes("SQLite format"));
-      }
-    });
-  }));
-
-Deno.test("a stop doesn't wait for a store that accepts connections and doesn't respond", async () => {
-  const connections: Deno.Conn[] = [];
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const accepting = (async () => {
-    for await (const connection of listener) connections.push(connection);
-  })();
-  const env = {
-    BACKUP_STREAM_TO: "s3://copies",
-    BACKUP_S3_ENDPOINT: `http://127.0.0.1:${listener.addr.port}`,
-    BACKUP_S3_ACCESS_KEY_ID: storeCredentials.accessKeyId,
-    BACKUP_S3_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
-  };
-  await inScene({ env }, async (scene) => {
-    const { baseUrl } = await scene.start();
-    await backupIs(baseUrl, "gap");
-    await poll(() => connections.length > 0);
-    const at = performance.now();
-    await stop(scene.program);
-    // A request to the store fails after 60 seconds.
-    assert.ok(performance.now() - at < 40_000);
-  });
-  listener.close();
-  await accepting;
-  for (const connection of connections) connection.close();
-});
 
 Deno.test("rejects a continuous backup of a libSQL server, and works as before without the setting", () =>
   inScene({}, async (scene) => {

@@ -1,0 +1,128 @@
+// Continuous backup to a real S3 server that fails now and then, and the client of such stores.
+import assert from "node:assert/strict";
+import { S3Target } from "../../db/engine/stream/s3.ts";
+import { Ledger } from "../support/meter/ledger.ts";
+import { signUpForLoad, startLoad } from "../support/meter/load.ts";
+import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
+import { s3Test, storeCredentials } from "../support/network/s3_server.ts";
+import { backupIs, backupKey } from "../support/process/continuous.ts";
+import { inScene, stop } from "../support/process/scene.ts";
+import { poll } from "../support/runner/poll.ts";
+import { faultRandom } from "../support/runner/random.ts";
+
+const settings = (endpoint: string) => ({
+  LOG_LEVEL: "info",
+  API_KEY_REQUESTS_PER_SECOND: "0",
+  BACKUP_STREAM_TO: "s3://copies/eu",
+  BACKUP_ENCRYPTION_KEY: backupKey,
+  BACKUP_S3_REGION: storeCredentials.region,
+  BACKUP_S3_ENDPOINT: endpoint,
+  BACKUP_S3_ACCESS_KEY_ID: storeCredentials.accessKeyId,
+  BACKUP_S3_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
+});
+
+s3Test(
+  "copies under load to a store that fails each fifth request, before or after it was done, and restores all of it",
+  async (store) => {
+    await inScene({ env: settings(store.endpoint) }, async (scene) => {
+      store.failEach = 5;
+      const { baseUrl } = await scene.start();
+      const { apiKeys } = await signUpForLoad(baseUrl);
+      const ledger = new Ledger({ random: faultRandom("continuous_store_test.ts"), apiKeys });
+      const load = startLoad({
+        ledger,
+        random: faultRandom("continuous_store_test.ts"),
+        targets: [baseUrl],
+      });
+      await backupIs(baseUrl, "ok");
+      const { before, after } = store.failed;
+      await poll(() =>
+        ledger.answered > 100 && store.failed.before > before + 1 && store.failed.after > after + 1
+      );
+      await load.stop();
+      await stop(scene.program);
+      // What a stop leaves is uploaded after the next start.
+      store.failEach = Infinity;
+      await scene.start();
+      await backupIs(scene.baseUrl, "ok");
+      await stop(scene.program);
+      const names = (await store.target.list("")).map(({ name }) => name);
+      for (const name of names.slice(0, 5)) {
+        const found = await store.target.get(name);
+        assert.ok(!new TextDecoder().decode(found?.bytes).includes("SQLite format"), name);
+      }
+      const end = await scene.run("restore", "--from", "s3://copies/eu", "restored.db");
+      assert.equal(end.status, 0, end.stderr);
+      const stored = await storedInFile(`${scene.folder}/restored.db`);
+      await checkAllUsage(stored, ledger);
+      await stored.close();
+    });
+  },
+);
+
+s3Test("an access key that may not delete only causes a warning", async (store) => {
+  store.mayDelete = false;
+  // An interrupted snapshot.
+  await store.target.put("snapshots/000000000001-0123abcd/01234567/000000", new Uint8Array(1));
+  await inScene({ env: settings(store.endpoint) }, async (scene) => {
+    const { baseUrl } = await scene.start();
+    await signUpForLoad(baseUrl);
+    await poll(() => scene.program.output().includes("old parts of the continuous backup can't be removed"));
+    assert.match(scene.program.output(), /responded with 403 AccessDenied/);
+    await backupIs(baseUrl, "ok");
+    await stop(scene.program);
+    const end = await scene.run("backup", "verify", "s3://copies/eu");
+    assert.match(end.stdout, /can be restored/, end.stderr);
+  });
+});
+
+s3Test("stores, lists page by page, reads and removes objects", async (store) => {
+  const { target, endpoint } = store;
+  store.pageObjects = 2;
+  for (const name of ["segments/a/3", "segments/a/1", "segments/a/2", "owner (x)'&.json"]) {
+    await target.put(name, new TextEncoder().encode(name));
+  }
+  const segments = [1, 2, 3].map((n) => `segments/a/${n}`);
+  assert.deepEqual((await target.list("segments/")).map(({ name }) => name), segments);
+  assert.deepEqual((await target.list("")).length, 4);
+  assert.deepEqual(await target.list("segments/", { after: "segments/a/2" }), [{
+    name: "segments/a/3",
+    bytes: 12,
+  }]);
+  const found = await target.get("owner (x)'&.json");
+  assert.equal(new TextDecoder().decode(found?.bytes), "owner (x)'&.json");
+  assert.ok((found?.ageMs ?? Infinity) < 60_000);
+  assert.equal(await target.get("missing"), null);
+  await target.remove("segments/a/1");
+  await target.remove("segments/a/1");
+  assert.equal((await target.list("segments/")).length, 2);
+  const wrong = { ...storeCredentials, secretAccessKey: "wrong" };
+  const stranger = new S3Target({ kind: "s3", bucket: "copies", prefix: "eu", endpoint, ...wrong });
+  await assert.rejects(stranger.list(""), /responded with 403 SignatureDoesNotMatch/);
+});
+
+Deno.test("a stop doesn't wait for a store that accepts connections and doesn't respond", async () => {
+  const connections: Deno.Conn[] = [];
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const accepting = (async () => {
+    for await (const connection of listener) connections.push(connection);
+  })();
+  const env = {
+    BACKUP_STREAM_TO: "s3://copies",
+    BACKUP_S3_ENDPOINT: `http://127.0.0.1:${listener.addr.port}`,
+    BACKUP_S3_ACCESS_KEY_ID: storeCredentials.accessKeyId,
+    BACKUP_S3_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
+  };
+  await inScene({ env }, async (scene) => {
+    const { baseUrl } = await scene.start();
+    await backupIs(baseUrl, "gap");
+    await poll(() => connections.length > 0);
+    const at = performance.now();
+    await stop(scene.program);
+    // A request to the store fails after 60 seconds.
+    assert.ok(performance.now() - at < 40_000);
+  });
+  listener.close();
+  await accepting;
+  for (const connection of connections) connection.close();
+});
