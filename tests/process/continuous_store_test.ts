@@ -13,7 +13,7 @@ import { faultRandom } from "../support/runner/random.ts";
 const settings = (endpoint: string) => ({
   LOG_LEVEL: "info",
   API_KEY_REQUESTS_PER_SECOND: "0",
-  BACKUP_STREAM_TO: "s3://copies/eu",
+  BACKUP_STREAM_TO: "s3://copies/gatehouse",
   BACKUP_ENCRYPTION_KEY: backupKey,
   BACKUP_S3_REGION: storeCredentials.region,
   BACKUP_S3_ENDPOINT: endpoint,
@@ -51,7 +51,7 @@ s3Test(
         const found = await store.target.get(name);
         assert.ok(!new TextDecoder().decode(found?.bytes).includes("SQLite format"), name);
       }
-      const end = await scene.run("restore", "--from", "s3://copies/eu", "restored.db");
+      const end = await scene.run("restore", "--from", "s3://copies/gatehouse", "restored.db");
       assert.equal(end.status, 0, end.stderr);
       const stored = await storedInFile(`${scene.folder}/restored.db`);
       await checkAllUsage(stored, ledger);
@@ -71,7 +71,7 @@ s3Test("an access key that may not delete only causes a warning", async (store) 
     assert.match(scene.program.output(), /responded with 403 AccessDenied/);
     await backupIs(baseUrl, "ok");
     await stop(scene.program);
-    const end = await scene.run("backup", "verify", "s3://copies/eu");
+    const end = await scene.run("backup", "verify", "s3://copies/gatehouse");
     assert.match(end.stdout, /can be restored/, end.stderr);
   });
 });
@@ -97,7 +97,7 @@ s3Test("stores, lists page by page, reads and removes objects", async (store) =>
   await target.remove("segments/a/1");
   assert.equal((await target.list("segments/")).length, 2);
   const wrong = { ...storeCredentials, secretAccessKey: "wrong" };
-  const stranger = new S3Target({ kind: "s3", bucket: "copies", prefix: "eu", endpoint, ...wrong });
+  const stranger = new S3Target({ kind: "s3", bucket: "copies", prefix: "gatehouse", endpoint, ...wrong });
   await assert.rejects(stranger.list(""), /responded with 403 SignatureDoesNotMatch/);
 });
 

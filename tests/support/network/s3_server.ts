@@ -89,7 +89,7 @@ async function withServer(test: (server: S3Server) => Promise<void>): Promise<vo
       return response !== null;
     });
     const endpoint = `http://127.0.0.1:${proxy.addr.port}`;
-    const target = new S3Target({ kind: "s3", bucket, prefix: "eu", endpoint, ...storeCredentials });
+    const target = new S3Target({ kind: "s3", bucket, prefix: "gatehouse", endpoint, ...storeCredentials });
     await test(Object.assign(state, { endpoint, target }));
   } finally {
     await proxy.shutdown();
