@@ -125,8 +125,10 @@ function schemaResult(name: string, state: MigrationError | "current" | "none"):
 /** Not a warning: Gatehouse and `sqld` avoid the bug, and the check can't know about other programs. */
 function sqliteResult(version: string, { kind }: DatabaseTarget): CheckResult {
   const sqlite = resultsOf("SQLite");
-  const found = kind === "file" ? `Version ${version}` : `The server has version ${version}`;
-  if (!hasWalResetFault(version)) return sqlite.ok(`${found}.`);
+  const found = kind === "file"
+    ? `Version ${version} of Deno ${Deno.version.deno}`
+    : `The server has version ${version}`;
+  if (!hasWalResetFault(version)) return sqlite.ok(`${found}, without the WAL-reset fault.`);
   const opener = kind === "file" ? "" : " than the server";
   return sqlite.ok(
     `${found}, with the WAL-reset fault: no other program${opener} may write to the data file while it is in use.`,
