@@ -4,7 +4,13 @@ import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 
 import { type DatabaseReader, sql } from "../engine/database.ts";
 import { type OnCompared, sumWindows } from "../meter/mod.ts";
-import { findBilledOrganizations, findBilledSums, findStatements, type StatementRow } from "./statements.ts";
+import {
+  findBilledOrganizations,
+  findBilledSums,
+  findChangedIn,
+  findStatements,
+  type StatementRow,
+} from "./statements.ts";
 
 const organizationsAtOnce = 200;
 
@@ -49,10 +55,8 @@ async function compareMonth(
   database: DatabaseReader,
   { month, organizations, after, through }: MonthOfSome,
 ): Promise<string | null> {
-  const changed = await database.read<{ organization: number }>(sql`SELECT organization FROM statement_changes
-    WHERE organization > ${after} AND organization <= ${through} AND month = ${month.number}`);
-  const isChanged = new Set(changed.map(({ organization }) => organization));
-  const unchanged = new Set(organizations.filter((one) => !isChanged.has(one)));
+  const changed = await findChangedIn(database, { month: month.number, after, through });
+  const unchanged = new Set(organizations.filter((one) => !changed.has(one)));
   const months = [...unchanged].map((organization) => ({ organization, month: month.number }));
   const billed = new Map(
     (await findBilledSums(database, { statement: Number.MAX_SAFE_INTEGER, months })).map((

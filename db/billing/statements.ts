@@ -322,6 +322,16 @@ export function findChangedMonths(
         WHERE status = 'closing' AND number < ${statement} AND progress < organization)`);
 }
 
+/** Returns organizations after a number and up to another whose usage of a closed month may differ from its lines. */
+export async function findChangedIn(
+  database: DatabaseReader,
+  { month, after, through }: { month: number; after: number; through: number },
+): Promise<Set<number>> {
+  const rows = await database.read<{ organization: number }>(sql`SELECT organization FROM statement_changes
+    WHERE organization > ${after} AND organization <= ${through} AND month = ${month}`);
+  return new Set(rows.map(({ organization }) => organization));
+}
+
 /** Usage of a product and metric in a month of an organization. */
 export interface UsageOfMonth extends OrganizationMonth, SumParts {
   readonly productSlug: string;

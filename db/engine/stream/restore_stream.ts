@@ -20,7 +20,7 @@ interface RestoreOptions {
 export interface CheckedFile {
   /** True if it lacks migrations. */
   readonly isOlder: boolean;
-  /** What doesn't add up in an intact file; null if everything does. */
+  /** Names what doesn't add up in an intact file; null if everything does. */
   readonly problem: string | null;
 }
 
