@@ -48,8 +48,10 @@ export class ProgressLine {
 export type OnStep = (about: string, share: number | null) => void;
 
 /** Shows what is being done and how much of it, or for how long, for work in steps. */
-export async function withSteps<T>(work: (onStep: OnStep) => Promise<T>): Promise<T> {
-  const line = new ProgressLine();
+export async function withSteps<T>(
+  work: (onStep: OnStep) => Promise<T>,
+  line = new ProgressLine(),
+): Promise<T> {
   let step = { about: "", share: null as number | null, startedAt: performance.now() };
   const show = () =>
     line.show(() => {

@@ -4,7 +4,7 @@ import { lastSegmentAt } from "../../db/engine/stream/snapshots.ts";
 import { freePort } from "../support/database/sqld.ts";
 import { signUpForLoad } from "../support/meter/load.ts";
 import { s3Test, storeCredentials } from "../support/network/s3_server.ts";
-import { backupIs, backupKey } from "../support/process/continuous.ts";
+import { backupIs, backupKey, recordFor } from "../support/process/continuous.ts";
 import { sendJson } from "../support/process/journey.ts";
 import { sourceCommand } from "../support/process/program.ts";
 import { readGuide, runLines } from "../support/runner/guides.ts";
@@ -75,9 +75,8 @@ s3Test("a lost disk comes back, and a mistake is undone, with the commands of th
       return (await response.json()).data.map(({ count }: { count: number }) => count);
     };
     /** @returns When a segment ended that has the record. */
-    const record = async (idempotencyKey: string) => {
-      const json = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey };
-      assert.equal((await sendJson(baseUrl, "/api/v1/usage", { apiKey, json })).status, 201);
+    const record = async (key: string) => {
+      await recordFor(baseUrl, { apiKey, key });
       const recordedAt = Date.now();
       const copiedUntil = async () => (await lastSegmentAt(store.target))?.endedAt ?? 0;
       await poll(async () => await copiedUntil() >= recordedAt);
