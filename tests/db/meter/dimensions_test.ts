@@ -7,6 +7,7 @@ import { deleteRemovedDimensions, fillDimensions } from "../../../services/meter
 import { createTestKey } from "../../support/app/app.ts";
 import { asOperator } from "../../support/operators/operator_api.ts";
 import { newOperatorToken } from "../../support/operators/operators.ts";
+import { checkOwnSums } from "../../support/meter/own_sums.ts";
 import { checkRollups, rowsOf } from "../../support/meter/rollups.ts";
 import {
   onBothDatabases,
@@ -83,6 +84,7 @@ onEveryDatabase("passes the records of other metrics without adding them", async
   while (await fillDimensions(test.services, { recordsMax: 2, restMs: 0 })) {
     steps++;
     await checkRollups(read);
+    await checkOwnSums(test.opened.database);
   }
   // The two newest, forty others, and twenty others with the oldest.
   assert.equal(steps, 3);
@@ -132,7 +134,10 @@ onEveryDatabase(
     const before = Number((await read("SELECT count(*) AS rows FROM usage_rollups"))[0]?.["rows"]);
     await send("PATCH /products/tiles", { metrics: product(["model"]).metrics });
     await recordOne(test, apiKey, { properties: { region: "ap" } });
-    while (await deleteRemovedDimensions(test.services)) await checkRollups(read);
+    while (await deleteRemovedDimensions(test.services)) {
+      await checkRollups(read);
+      await checkOwnSums(test.opened.database);
+    }
     await checkRollups(read);
     assert.deepEqual(await read("SELECT count(*) AS rows FROM usage_rollups"), [{ rows: before - 2 }]);
     assert.deepEqual(await read("SELECT names FROM usage_dimensions"), [{ names: '["model"]' }]);

@@ -14,6 +14,7 @@ import { deleteSomeOfDeletedOrganizations } from "../../../../services/people/or
 import { createTestKey, type TestApp, type TestPerson } from "../../../support/app/app.ts";
 import { assertOutcome, assertRows } from "../../../support/app/rows.ts";
 import { flakyDatabase } from "../../../support/database/flaky.ts";
+import { checkOwnSums } from "../../../support/meter/own_sums.ts";
 import { addLimit } from "../../../support/meter/limits.ts";
 import {
   listPage,
@@ -177,6 +178,7 @@ async function assertNoOrphans(test: TestApp): Promise<void> {
 async function finish(test: TestApp): Promise<number> {
   let steps = 0;
   while (await deleteSome(test)) {
+    await checkOwnSums(test.opened.database);
     assert.ok(++steps < 200, "it does not end");
     await assertNoOrphans(test);
   }
