@@ -155,7 +155,9 @@ async function restoreTo(
 
 /** Checks a restored database while this thread shows the progress. */
 async function checkInThread(path: string, onStep: OnStep): Promise<CheckedFile> {
-  const worker = new Worker(new URL("./stream_check_worker.ts", import.meta.url), { type: "module" });
+  const worker = new Worker(new URL("../commands/stream_check_worker.ts", import.meta.url), {
+    type: "module",
+  });
   try {
     return await new Promise<CheckedFile>((resolve, reject) => {
       worker.onmessage = ({ data }: MessageEvent<CheckResponse>) => {

@@ -6,6 +6,7 @@ export const root = new URL("../../../", import.meta.url).pathname;
 /** The modules of its threads. */
 export const workers = [
   "commands/serve/http_worker.ts",
+  "commands/stream_check_worker.ts",
   "db/engine/writer_worker.ts",
   "db/engine/backup_worker.ts",
   "db/engine/stream/stream_worker.ts",
