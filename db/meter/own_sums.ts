@@ -220,7 +220,8 @@ export async function compareCounters(
     sql`SELECT count(*) AS count FROM usage_limit_counters`,
   );
   let done = 0;
-  for (let after: Pick<Counter, "usageLimit" | "organization" | "windowNumber"> | undefined;;) {
+  let after: Counter | undefined;
+  for (;;) {
     const counters = await database.read<Counter>(countersAfter(after));
     for (const counter of counters) {
       const { limitId, organizationId, per, timezone, at } = counter;
@@ -238,7 +239,7 @@ export async function compareCounters(
 }
 
 function countersAfter(
-  after: Pick<Counter, "usageLimit" | "organization" | "windowNumber"> | undefined,
+  after: Counter | undefined,
 ): Statement {
   const { usageLimit = 0, organization = 0, windowNumber: number = 0 } = after ?? {};
   return sql`SELECT c.*, c.windowNumber = ${

@@ -103,7 +103,8 @@ testApp("compares the records that retention has left", async (test) => {
   const { database } = test.opened;
   const ada = await customer(test, "Ada");
   const day = 24 * 3_600_000;
-  const [first, second] = [test.now(), test.now() + 30 * day].map((time) => new Date(time).toISOString());
+  const at = (time: number) => new Date(time).toISOString();
+  const [first, second] = [at(test.now()), at(test.now() + 30 * day)];
   await ada.record(first, { quantity: 3 });
   test.advance(30 * day);
   await ada.record(first, { quantity: 5 });
