@@ -232,7 +232,7 @@ Deno.test(
       const steps = await traced.steps();
       let continued = 0;
       for (
-        const [n, cut] of cuts(traced, { steps, random, count: repeats({ quick: 5, full: 24 }) }).entries()
+        const [n, cut] of cuts(traced, { steps, random, count: repeats({ quick: 5, full: 12 }) }).entries()
       ) {
         const folder = `${root}/cut${n}`;
         await writeCut(folder, cut, traced);

@@ -229,7 +229,7 @@ Deno.test(
       const ledger = new Ledger({ random, apiKeys });
       const { baseUrl, program: { pid } } = scene;
       await backupIs(baseUrl, "ok");
-      for (let step = 0; step < repeats({ quick: 40, full: 400 }); step++) {
+      for (let step = 0; step < repeats({ quick: 40, full: 120 }); step++) {
         // Small ones fail what is written to the spool, the target and the beginning of the log; others the data file and its end.
         const most = random.pick([4_000, 60_000, logBytes(scene) + 36_000]);
         limitFileSize(pid, random.between(0, most));

@@ -25,6 +25,7 @@ s3Test(
   "copies under load to a store that fails each fifth request, before or after it was done, and restores all of it",
   async (store) => {
     await inScene({ env: settings(store.endpoint) }, async (scene) => {
+      store.failEach = 5;
       const { baseUrl } = await scene.start();
       const { apiKeys } = await signUpForLoad(baseUrl);
       const ledger = new Ledger({ random: faultRandom("continuous_store_test.ts"), apiKeys });
@@ -33,10 +34,11 @@ s3Test(
         random: faultRandom("continuous_store_test.ts"),
         targets: [baseUrl],
       });
-      // A snapshot that fails begins again after half a minute.
       await backupIs(baseUrl, "ok");
-      store.failEach = 5;
-      await poll(() => ledger.answered > 100 && store.failed.before > 1 && store.failed.after > 1);
+      const { before, after } = store.failed;
+      await poll(() =>
+        ledger.answered > 100 && store.failed.before > before + 1 && store.failed.after > after + 1
+      );
       await load.stop();
       await stop(scene.program);
       // What a stop leaves is uploaded after the next start.

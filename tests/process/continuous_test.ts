@@ -151,7 +151,7 @@ Deno.test("starts without its target, and copies once it is there", () =>
     await backupIs(baseUrl, "ok");
   }));
 
-Deno.test("a second server doesn't copy to a target that is in use, and says so", () =>
+Deno.test("a second server doesn't copy to a target that is in use, says so, and copies once it is free", () =>
   withTarget(async (scene, target) => {
     await scene.start();
     await backupIs(scene.baseUrl, "ok");
@@ -161,10 +161,11 @@ Deno.test("a second server doesn't copy to a target that is in use, and says so"
       await backupIs(other.baseUrl, "refused");
       assert.match(other.program.output(), /another server copies to this target/);
       assert.match(await (await fetch(`${other.baseUrl}/metrics`)).text(), /^gatehouse_stream_ok 0$/m);
-      await stop(other.program);
+      await backupIs(scene.baseUrl, "ok");
+      assert.equal(objectsIn(target, "manifests").length, before);
+      await stop(scene.program);
+      await backupIs(other.baseUrl, "ok");
     });
-    await backupIs(scene.baseUrl, "ok");
-    assert.equal(objectsIn(target, "manifests").length, before);
   }));
 
 Deno.test("restores to a time or a number, ends sessions then, and never writes over a file", () =>

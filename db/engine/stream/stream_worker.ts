@@ -2,6 +2,7 @@
 import type { StreamTarget } from "../../../domain/stream_settings.ts";
 import { messageOf } from "../../../domain/errors.ts";
 import {
+  streamOwnerCheckMs,
   streamRetryMs,
   streamSnapshotEveryMs,
   streamStopMs,
@@ -61,6 +62,7 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 const dayMs = 24 * 3_600_000;
 
 const failures = {
+  own: "the target of the continuous backup is in use",
   copy: "copying the log failed",
   seal: "the last segment of the continuous backup failed",
   upload: "the target of the continuous backup can't be used",
@@ -229,12 +231,18 @@ class Stream {
         }
         if (!this.#isOwner) await this.#leaveForeignChain();
         this.#isOwner = true;
+        this.#noteSuccess("own");
         const isMore = await this.#uploadNext();
         this.#noteSuccess("upload");
         retryMs = streamRetryMs[0];
         if (!isMore) await this.#pause(1_000);
       } catch (error) {
-        if (error instanceof ForeignTarget) return this.#refuse(error);
+        if (error instanceof ForeignTarget) {
+          if (this.#isStopping) return;
+          this.#refuse(error);
+          await Promise.race([pause(streamOwnerCheckMs), this.#stopping.promise]);
+          continue;
+        }
         this.#fail("upload", error);
         await pause(Math.min(retryMs, Math.max(0, this.#stopAt - performance.now())));
         retryMs = Math.min(retryMs * 2, streamRetryMs[1]);
@@ -261,11 +269,12 @@ class Stream {
     return true;
   }
 
+  /** Stops copying until the target is free. */
   #refuse(error: ForeignTarget): void {
+    this.#isOwner = false;
     if (this.#copier.chain !== null) this.#copier.end();
     this.#state.setState("refused");
-    this.#log("error", "continuous backup has stopped", { error: error.message });
-    this.stop();
+    this.#fail("own", error);
   }
 
   async #keepSnapshots(): Promise<void> {
