@@ -138,7 +138,9 @@ for (const [cause, breakIt] of Object.entries(causes)) {
     const random = faultRandom("copier_test.ts");
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-copier-" });
     const model = new Model(`${folder}/model.db`);
-    const { copier, server } = model;
+    const { copier, server, limits } = model;
+    // No turn before: the next one would wait for more frames.
+    limits.checkpointFrames = 1_000;
     assert.ok(copier.begin(0));
     for (let n = 0; n < 3; n++) model.write(server, random);
     copier.step();
