@@ -3,6 +3,7 @@
 //   ./denow task test            each promise once, with the same random choices in every run
 //   ./denow task test meter      only files in folders called meter, or whose names begin with it
 //   ./denow task test:full       everything: random seeds, many rounds of faults, both databases, the newest Deno
+//   ./denow task test:full --engine   of these, what depends most on the runtime and the database engine
 //   ./denow task test:full --failed   only what failed in the last full run, which has passed once that does
 import { bundle } from "../build/bundle.ts";
 import { root } from "../build/sources.ts";
@@ -42,7 +43,8 @@ interface Run {
 async function main(args: readonly string[]): Promise<number> {
   const isFull = args.includes("--full");
   const subjects = args.filter((arg) => !arg.startsWith("--"));
-  const files = testFiles(subjects);
+  const isOfEngine = args.includes("--engine");
+  const files = testFiles(subjects).filter((file) => !isOfEngine || byNewestDeno(file));
   if (files.length === 0) {
     return say(`no test file is in a folder called ${subjects.join(" or ")}, or begins with it\n`, 1);
   }
@@ -59,7 +61,7 @@ async function main(args: readonly string[]): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, interrupted);
   try {
     const seed = Deno.env.get("FAULT_SEED") ?? failed?.seed ?? String(Math.floor(Math.random() * 2 ** 31));
-    const isComplete = isFull && subjects.length === 0;
+    const isComplete = isFull && subjects.length === 0 && !isOfEngine;
     return await runIn({ folder, isFull, isComplete, seed, only: failed?.names ?? null }, files);
   } finally {
     folder.remove();
