@@ -82,7 +82,7 @@ export async function checkDimensions(read: ReadRows): Promise<void> {
 }
 
 /** Keeps each response below the 10 MB limit of a libSQL server. */
-const pageRecords = 50_000;
+const pageRecords = 10_000;
 
 /** Reads the records that aren't voided. */
 export async function* recordsOf(read: ReadRows): AsyncGenerator<Row> {
