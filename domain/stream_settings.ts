@@ -1,6 +1,6 @@
 // Reads the settings of continuous backups, and the keys that encrypt.
 import { Buffer } from "node:buffer";
-import { type SettingName, type Settings, settings, SettingsReader } from "./settings_reader.ts";
+import { type Settings, settings, SettingsReader } from "./settings_reader.ts";
 
 /** Where continuous backups go. */
 export type StreamTarget =
@@ -51,6 +51,9 @@ function readStreamTarget(reader: SettingsReader, to: string | undefined): Strea
   const endpoint = reader.matching("BACKUP_S3_ENDPOINT", (text) => isEndpoint(text));
   const region = reader.matching("BACKUP_S3_REGION", (text) => /^[a-z0-9-]+$/i.test(text)) ??
     settings.BACKUP_S3_REGION.default;
+  // They are sent in a header.
+  const names = ["BACKUP_S3_ACCESS_KEY_ID", "BACKUP_S3_SECRET_ACCESS_KEY"] as const;
+  const access = names.map((name) => reader.matching(name, (text) => /^[\x21-\x7e]+$/.test(text)));
   if (to === undefined) return undefined;
   if (!/^[a-z0-9]+:\/\//i.test(to)) {
     if (/\p{Cc}/u.test(to)) reader.reject("BACKUP_STREAM_TO");
@@ -61,14 +64,10 @@ function readStreamTarget(reader: SettingsReader, to: string | undefined): Strea
   // URLs drop segments of dots.
   const hasDots = prefix.split("/").some((part) => part === "." || part === "..");
   if (bucket === undefined || hasDots) reader.reject("BACKUP_STREAM_TO");
-  const [accessKeyId = "", secretAccessKey = ""] = ["BACKUP_S3_ACCESS_KEY_ID", "BACKUP_S3_SECRET_ACCESS_KEY"]
-    .map(
-      (name) => {
-        const text = reader.text(name as SettingName);
-        if (text === undefined) reader.reject(name as SettingName, "required with an s3:// URL");
-        return text;
-      },
-    );
+  names.forEach((name, n) => {
+    if (access[n] === undefined) reader.reject(name, "required with an s3:// URL");
+  });
+  const [accessKeyId = "", secretAccessKey = ""] = access;
   return { kind: "s3", bucket: bucket ?? "", prefix, endpoint, region, accessKeyId, secretAccessKey };
 }
 
