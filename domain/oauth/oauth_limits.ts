@@ -41,9 +41,6 @@ export const devicesOfClientMax = 1_000;
 export const deviceEntriesMax = 5;
 /** Wrong secrets of a client from one address in a minute. */
 export const wrongSecretsMax = 20;
-/** Headers of clients that a thread needn't read again. */
-export const knownHeadersMax = 100;
-export const knownHeaderCharactersMax = 500;
 /** Documents of clients: how long one is used, and how many are kept. */
 export const documentMinMs = minuteMs;
 export const documentDefaultMs = 60 * minuteMs;

@@ -9,12 +9,7 @@ import type { ClientInfo } from "../../domain/access/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import { AppError } from "../../domain/errors.ts";
 import { assertionAlgorithms } from "../../domain/oauth/client_document.ts";
-import {
-  assertionMs,
-  assertionToleranceMs,
-  knownHeaderCharactersMax,
-  knownHeadersMax,
-} from "../../domain/oauth/oauth_limits.ts";
+import { assertionMs, assertionToleranceMs } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import type { Context } from "../context.ts";
@@ -69,21 +64,12 @@ function subjectOf(assertion: string): string | null {
 
 type BasicCredentials = Pick<ClientCredentials, "id" | "secretHash">;
 
-/** By header. Reading one takes longer than finding its client. They prove nothing: each request compares the hash with the stored one. */
-const knownHeaders = new Map<string, BasicCredentials>();
-
 /** Reads the credentials of HTTP Basic; null without them. An empty password is none. */
 function readBasic(header = ""): BasicCredentials | null {
-  const known = knownHeaders.get(header);
-  if (known !== undefined) return known;
   const [, basic] = /^Basic ([\w+/=-]+)$/i.exec(header) ?? [];
   if (basic === undefined) return null;
   const [id, secret] = decodeBasic(basic);
-  const read = { id, secretHash: secret === "" ? null : hashSecretToken(secret) };
-  if (header.length > knownHeaderCharactersMax) return read;
-  if (knownHeaders.size >= knownHeadersMax) knownHeaders.clear();
-  knownHeaders.set(header, read);
-  return read;
+  return { id, secretHash: secret === "" ? null : hashSecretToken(secret) };
 }
 
 /** Both parts are encoded as in forms (RFC 6749, section 2.3.1). */
