@@ -9,6 +9,7 @@ import { NoSuchPoint, planReplay, type WantedPoint } from "../db/engine/stream/r
 import { type CheckedFile, restoreStream } from "../db/engine/stream/restore_stream.ts";
 import { listManifests, listSegments } from "../db/engine/stream/snapshots.ts";
 import { openTarget, type Target } from "../db/engine/stream/target.ts";
+import { endAllSessions } from "../db/oauth/mod.ts";
 import { messageOf } from "../domain/errors.ts";
 import { type OnStep, withSteps } from "./progress.ts";
 import {
@@ -147,7 +148,9 @@ async function restoreTo(
       const plan = await planReplay(target, keys, wanted);
       const onProgress = (done: number, all: number) => onStep("Restoring", done / all);
       const check = (path: string) => checkInThread(path, onStep);
-      const restored = await restoreStream(plan, file, { target, keys, endsSessions, onProgress, check });
+      // What was ended since would work again.
+      const changes = endsSessions ? endAllSessions : [];
+      const restored = await restoreStream(plan, file, { target, keys, changes, onProgress, check });
       return { ...restored, point: plan.point };
     })
   );

@@ -10,6 +10,7 @@ import type { IdTokenAlgorithm } from "../../domain/oauth/client.ts";
 import type { Subject } from "../../domain/oauth/claims.ts";
 import { domainPermits, liveSession, type SessionBounds, updateSessionSeen } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { deleteAllPendingSignIns } from "../people/mod.ts";
 
 /** The tables that {@linkcode liveGrant} reads, from the grant `g` on. */
 const tablesOf = (grants: Statement): Statement =>
@@ -216,6 +217,16 @@ export const deleteGrantsBefore = (grantId: string): Statement =>
       AND +g.resource_id IS n.resource_id
     ORDER BY EXISTS (SELECT 1 FROM oauth_tokens t WHERE t.grant_id = g.id) DESC, g.created_at DESC, g.id DESC
     LIMIT ${expiredRowsMax} OFFSET ${grantsOfSessionMax})`;
+
+/** Ends everything that people and applications are signed in with. */
+export const endAllSessions: readonly Statement[] = [
+  deleteAllPendingSignIns,
+  sql`DELETE FROM sessions`,
+  sql`DELETE FROM portal_sessions`,
+  sql`DELETE FROM oauth_codes`,
+  sql`DELETE FROM oauth_devices`,
+  sql`DELETE FROM oauth_grants`,
+];
 
 /** Ends a grant with its tokens. */
 export const deleteGrant = (grantId: string): Statement =>

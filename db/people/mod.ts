@@ -5,7 +5,7 @@ export { findCheckedProviders } from "./identity_providers.ts";
 export { insertMembership } from "./memberships.ts";
 export { endOrganizationAccess, markOrganizationDeleted } from "./organizations.ts";
 export { countPasskeysElsewhere, deletePasskeys, findUsablePasskeys } from "./passkeys.ts";
-export { deleteUnfinishedSignIns } from "./pending_sign_ins.ts";
+export { deleteAllPendingSignIns, deleteUnfinishedSignIns } from "./pending_sign_ins.ts";
 export { deleteRecoveryCodes } from "./recovery_codes.ts";
 export { worksAt } from "./sign_in_methods.ts";
 export { deleteTotp } from "./totp.ts";

@@ -136,6 +136,8 @@ export function consumePendingSignIn(tokenHash: string, { audited }: { audited: 
 }
 
 /** Deletes a user's unfinished sign-ins, after an audited change of how they sign in. */
+export const deleteAllPendingSignIns: Statement = sql`DELETE FROM pending_sign_ins`;
+
 export function deleteUnfinishedSignIns(userId: string, { audited }: { audited: string }): Statement[] {
   return [
     sql`DELETE FROM pending_sign_ins WHERE user_id = ${userId} AND ${ifAudited(audited)}`,

@@ -2,6 +2,7 @@
 import { finishCopy, syncFolder } from "../backup.ts";
 import { Connection } from "../connection.ts";
 import { openTemporary, removeIfExists } from "../data_file.ts";
+import type { Statement } from "../database.ts";
 import { dirname } from "node:path";
 import type { EncryptionKeys } from "./envelope.ts";
 import { replay, type ReplayPlan } from "./replay.ts";
@@ -10,8 +11,8 @@ import type { Target } from "./target.ts";
 interface RestoreOptions {
   readonly target: Target;
   readonly keys: EncryptionKeys;
-  /** Ends everything that people and applications are signed in with: what was ended since works again otherwise. */
-  readonly endsSessions: boolean;
+  /** Applied to the file once it is checked. */
+  readonly changes: readonly Statement[];
   readonly onProgress: (done: number, all: number) => void;
   /** Checks the file before it gets its name. */
   readonly check: (path: string) => Promise<CheckedFile>;
@@ -32,7 +33,7 @@ export interface CheckedFile {
 export async function restoreStream(
   plan: ReplayPlan,
   to: string,
-  { endsSessions, check, ...options }: RestoreOptions,
+  { changes, check, ...options }: RestoreOptions,
 ): Promise<CheckedFile & { bytes: number }> {
   const temporary = `${to}.restoring`;
   const all = ["", "-wal", "-shm", "-journal"].map((end) => `${temporary}${end}`);
@@ -45,8 +46,8 @@ export async function restoreStream(
       bytes = finishCopy(file);
     }
     const checked = await check(temporary);
-    if (endsSessions) {
-      endSessions(temporary);
+    if (changes.length > 0) {
+      apply(changes, temporary);
       using file = Deno.openSync(temporary, { read: true, write: true });
       finishCopy(file);
     }
@@ -70,20 +71,11 @@ function placeNew(temporary: string, to: string): void {
   }
 }
 
-function endSessions(path: string): void {
+function apply(changes: readonly Statement[], path: string): void {
   const connection = new Connection(path, { readOnly: false });
   try {
     connection.exec("BEGIN IMMEDIATE");
-    for (
-      const table of [
-        "sessions",
-        "portal_sessions",
-        "pending_sign_ins",
-        "oauth_codes",
-        "oauth_devices",
-        "oauth_grants",
-      ]
-    ) connection.exec(`DELETE FROM ${table}`);
+    for (const change of changes) connection.run(change);
     connection.exec("COMMIT");
     connection.checkpoint({ busyTimeoutMs: 0 });
   } finally {
