@@ -1,7 +1,6 @@
 // Compares statements with the usage that they charge, to find out whether a database is whole.
 import { statementStepSeriesMax } from "../../domain/limits.ts";
 import { sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
-
 import { type DatabaseReader, sql } from "../engine/database.ts";
 import { type OnCompared, sumWindows } from "../meter/mod.ts";
 import {

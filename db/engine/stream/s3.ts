@@ -1,5 +1,6 @@
 // An S3-compatible store, with requests that are signed by AWS Signature Version 4
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
+import { Buffer } from "node:buffer";
 import { createHash, createHmac } from "node:crypto";
 import type { StreamTarget } from "../../../domain/stream_settings.ts";
 import {
@@ -126,13 +127,7 @@ async function readBody(response: Response): Promise<Uint8Array> {
     if (bytes > streamObjectBytesMax) throw new Error("the store's response is too large");
     parts.push(part);
   }
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return Buffer.concat(parts);
 }
 
 interface SignedRequest extends Pick<S3Options, "region" | "accessKeyId" | "secretAccessKey"> {
