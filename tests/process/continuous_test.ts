@@ -34,6 +34,18 @@ async function nextSegment(target: string): Promise<void> {
   await poll(() => segmentsIn(target).length > before);
 }
 
+/** Adds three segments. */
+async function recordThree(
+  baseUrl: string,
+  { apiKey, target }: { apiKey: string; target: string },
+): Promise<void> {
+  for (const key of ["one", "two", "three"]) {
+    const next = nextSegment(target);
+    await recordFor(baseUrl, { apiKey, key });
+    await next;
+  }
+}
+
 function chains(target: string): number {
   return new Set(segmentsIn(target).map(({ head }) => head.chain)).size;
 }
@@ -57,11 +69,17 @@ Deno.test("a clean stop and a start continue the copy; a change on the stopped s
     await backupIs(scene.baseUrl, "ok");
     assert.equal(chains(target), 2);
     await stop(scene.program);
-    const end = await scene.run("restore", "--from", target, "restored.db");
-    assert.equal(end.status, 0, end.stderr);
+    await restore(scene, target);
     assert.equal(count(scene, "SELECT count(*) AS n FROM usage_records"), 2);
     assert.equal(count(scene, "SELECT count(*) AS n FROM users WHERE email = 'eve@example.com'"), 1);
   }));
+
+/** Restores to a new file, and returns what is printed. */
+async function restore(scene: Scene, target: string, ...options: string[]): Promise<string> {
+  const end = await scene.run("restore", "--from", target, ...options, "restored.db");
+  assert.equal(end.status, 0, end.stderr);
+  return end.stdout;
+}
 
 function count({ folder }: Scene, text: string): number {
   const connection = new Connection(`${folder}/restored.db`, { readOnly: true });
@@ -116,8 +134,7 @@ Deno.test("a machine that was set back to an older state begins a new copy, as a
     await backupIs(scene.baseUrl, "ok");
     assert.equal(chains(target), 2);
     await stop(scene.program);
-    const end = await scene.run("restore", "--from", target, "restored.db");
-    assert.equal(end.status, 0, end.stderr);
+    await restore(scene, target);
     assert.equal(count(scene, "SELECT count(*) AS n FROM usage_records"), 1);
   }));
 
@@ -136,8 +153,7 @@ Deno.test("while the target fails, the server works and is ready; the copy conti
     await poll(() => /continuous backup works again/.test(scene.program.output()));
     await stop(scene.program);
     assert.equal(chains(target), 1);
-    const end = await scene.run("restore", "--from", target, "restored.db");
-    assert.equal(end.status, 0, end.stderr);
+    await restore(scene, target);
     assert.equal(count(scene, "SELECT count(*) AS n FROM usage_records"), 5);
   }));
 
@@ -173,16 +189,12 @@ Deno.test("restores to a time or a number, ends sessions then, and never writes 
     const { baseUrl } = await scene.start();
     const { apiKeys: [apiKey = ""], cookie } = await signUpForLoad(baseUrl);
     await backupIs(baseUrl, "ok");
-    for (const key of ["one", "two", "three"]) {
-      const next = nextSegment(target);
-      await recordFor(baseUrl, { apiKey, key });
-      await next;
-    }
+    await recordThree(baseUrl, { apiKey, target });
     await stop(scene.program);
     const heads = segmentsIn(target).map(({ head }) => head);
     const rows = "SELECT count(*) AS n FROM usage_records";
     const sessions = "SELECT count(*) AS n FROM sessions";
-    assert.equal((await scene.run("restore", "--from", target, "restored.db")).status, 0);
+    await restore(scene, target);
     assert.deepEqual([count(scene, rows), count(scene, sessions)], [3, 1]);
     const over = await scene.run("restore", "--from", target, "restored.db");
     assert.match(over.stderr, /restored.db exists/);
@@ -190,9 +202,10 @@ Deno.test("restores to a time or a number, ends sessions then, and never writes 
     for (const { number, endedAt } of heads.slice(-3)) {
       for (const at of [String(number), new Date(endedAt).toISOString()]) {
         await Deno.remove(`${scene.folder}/restored.db`);
-        const end = await scene.run("restore", "--from", target, "--at", at, "restored.db");
-        assert.equal(end.status, 0, end.stderr);
-        assert.match(end.stdout, new RegExp(`to segment ${number},.*\n.*revoke them again`));
+        assert.match(
+          await restore(scene, target, "--at", at),
+          new RegExp(`to segment ${number},.*\n.*revoke them again`),
+        );
         counts.push(count(scene, rows));
         assert.equal(count(scene, sessions), 0);
       }
@@ -200,16 +213,7 @@ Deno.test("restores to a time or a number, ends sessions then, and never writes 
     assert.deepEqual([counts[0], counts[2], counts[4]], [counts[1], counts[3], counts[5]]);
     assert.deepEqual(counts.at(-1), 3);
     await Deno.remove(`${scene.folder}/restored.db`);
-    const kept = await scene.run(
-      "restore",
-      "--from",
-      target,
-      "--at",
-      String(heads.at(-1)?.number),
-      "--keep-sessions",
-      "restored.db",
-    );
-    assert.equal(kept.status, 0, kept.stderr);
+    await restore(scene, target, "--at", String(heads.at(-1)?.number), "--keep-sessions");
     assert.equal(count(scene, sessions), 1);
     // The restored file works.
     await Deno.remove(scene.path);
@@ -252,11 +256,7 @@ Deno.test("restoring fails when a segment or a part is missing, cut off, changed
     const { baseUrl } = await scene.start();
     const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
     await backupIs(baseUrl, "ok");
-    for (const key of ["one", "two", "three"]) {
-      const next = nextSegment(target);
-      await recordFor(baseUrl, { apiKey, key });
-      await next;
-    }
+    await recordThree(baseUrl, { apiKey, target });
     await stop(scene.program);
     const segments = objectsIn(target, "segments");
     const [part = ""] = objectsIn(target, "snapshots");
@@ -311,7 +311,7 @@ Deno.test("restoring fails when a segment or a part is missing, cut off, changed
       const end = await other.run("restore", "--from", target, "restored.db");
       assert.match(end.stderr, /encrypted with key [0-9a-f]{16}; BACKUP_ENCRYPTION_KEY has other keys/);
     });
-    assert.equal((await scene.run("restore", "--from", target, "restored.db")).status, 0);
+    await restore(scene, target);
   }));
 
 Deno.test("rejects a continuous backup of a libSQL server, and works as before without the setting", () =>

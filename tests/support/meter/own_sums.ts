@@ -4,7 +4,7 @@ import { compareStatements } from "../../../db/billing/mod.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import { compareCounters, compareRecords, compareRollups } from "../../../db/meter/mod.ts";
 
-/** @returns What differs first in each comparison that finds something. */
+/** Returns the first difference of each comparison that finds one. */
 export async function differingSums(database: DatabaseReader): Promise<string[]> {
   const found: (string | null)[] = [];
   for (const compare of [compareRecords, compareRollups, compareCounters, compareStatements]) {

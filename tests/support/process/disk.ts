@@ -90,9 +90,9 @@ function pathOf(text: string): string {
 /** A file or a folder, which may have several names one after the other. */
 interface Node {
   readonly isFolder: boolean;
-  /** What is on disk. */
+  /** On disk. */
   synced: Uint8Array;
-  /** What was changed since. */
+  /** Made since the last sync. */
   changes: DiskCall[];
   /** The position in the trace at which it was last changed. */
   changedAt: number;
