@@ -1,4 +1,4 @@
-// Removal of old snapshots and segments at a target.
+// Snapshots at a target that fails, and the removal of old ones and of segments.
 import assert from "node:assert/strict";
 import {
   manifestName,
@@ -6,7 +6,7 @@ import {
   partName,
   segmentName,
 } from "../../../../db/engine/stream/segment.ts";
-import { prune, putManifest } from "../../../../db/engine/stream/snapshots.ts";
+import { copySnapshot, prune, putManifest } from "../../../../db/engine/stream/snapshots.ts";
 import { targetInMemory } from "../../../support/database/memory_target.ts";
 
 const keys = [new Uint8Array(32).fill(7)];
@@ -60,3 +60,33 @@ Deno.test("removes snapshots from before there was a key", async () => {
   await prune(target, { keys, keepSince: 25 });
   assert.deepEqual(under("manifests/").map((name) => parseManifestName(name)?.number), [20, 30]);
 });
+
+for (const failures of [2, 3]) {
+  const words = failures === 2
+    ? "is sent again after two failures"
+    : "ends the snapshot at the third failure";
+  Deno.test(`a part ${words}, and leaves nothing incomplete`, async () => {
+    const { target, objects } = targetInMemory();
+    const tries = new Map<string, number>();
+    const pages = new Uint8Array(40_000_000).fill(1);
+    const copied = copySnapshot({ name: chain, roundFrom: 1 }, {
+      target: {
+        ...target,
+        put(name, bytes) {
+          tries.set(name, (tries.get(name) ?? 0) + 1);
+          const fails = name.endsWith("000001") && (tries.get(name) ?? 0) <= failures;
+          return fails ? Promise.reject(new Error("SlowDown")) : target.put(name, bytes);
+        },
+      },
+      keys,
+      readPages: (at, bytes) => Promise.resolve(pages.subarray(at, at + bytes)),
+      rest: () => Promise.resolve(),
+    });
+    if (failures === 2) {
+      const { parts, bytes } = await copied;
+      assert.deepEqual([parts, bytes], [3, pages.length]);
+    } else await assert.rejects(copied, /SlowDown/);
+    assert.equal(objects.size, failures === 2 ? 3 : 0);
+    assert.deepEqual([...tries.values()], failures === 2 ? [1, 3, 1] : [1, 3]);
+  });
+}
