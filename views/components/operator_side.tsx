@@ -12,48 +12,25 @@ import {
 } from "./side_bar.tsx";
 import { organizationsHref, plansHref } from "./links.ts";
 
-export type OperatorPlace = (typeof places)[number]["place"];
+const rows = [
+  { place: "operator", label: "Overview", icon: "home", isNear: true },
+  { place: "operator/organizations", label: "Organizations", icon: "building", isNear: true },
+  { place: "operator/users", label: "Users", icon: "people" },
+  { place: "operator/usage", label: "Usage", icon: "usage", isNear: true },
+  { place: "operator/statements", label: "Statements", icon: "file", also: "invoices billing" },
+  { place: "operator/plans", label: "Plans", icon: "gauge", isApart: true, also: "limits prices" },
+  { place: "operator/products", label: "Products", icon: "box" },
+  { place: "operator/collectors", label: "Collectors", icon: "filter" },
+  { place: "operator/tokens", label: "Operator tokens", icon: "token" },
+  { place: "operator/identity-providers", label: "Sign-in providers", icon: "shield" },
+  { place: "operator/clients", label: "Applications", icon: "key" },
+  { place: "operator/webhooks", label: "Webhooks", icon: "webhook" },
+  { place: "operator/audit", label: "Audit log", icon: "list" },
+  { place: "operator/system", label: "System", icon: "disk" },
+] as const satisfies readonly Omit<PlaceLink, "href">[];
+const places: readonly PlaceLink[] = rows.map((row) => ({ ...row, href: `/${row.place}` }));
 
-const places = [
-  { place: "operator", href: "/operator", label: "Overview", icon: "home", isNear: true },
-  {
-    place: "operator/organizations",
-    href: "/operator/organizations",
-    label: "Organizations",
-    icon: "building",
-    isNear: true,
-  },
-  { place: "operator/users", href: "/operator/users", label: "Users", icon: "people" },
-  { place: "operator/usage", href: "/operator/usage", label: "Usage", icon: "usage", isNear: true },
-  {
-    place: "operator/statements",
-    href: "/operator/statements",
-    label: "Statements",
-    icon: "file",
-    also: "invoices billing",
-  },
-  {
-    place: "operator/plans",
-    href: "/operator/plans",
-    label: "Plans",
-    icon: "gauge",
-    isApart: true,
-    also: "limits prices",
-  },
-  { place: "operator/products", href: "/operator/products", label: "Products", icon: "box" },
-  { place: "operator/collectors", href: "/operator/collectors", label: "Collectors", icon: "filter" },
-  { place: "operator/tokens", href: "/operator/tokens", label: "Operator tokens", icon: "token" },
-  {
-    place: "operator/identity-providers",
-    href: "/operator/identity-providers",
-    label: "Sign-in providers",
-    icon: "shield",
-  },
-  { place: "operator/clients", href: "/operator/clients", label: "Applications", icon: "key" },
-  { place: "operator/webhooks", href: "/operator/webhooks", label: "Webhooks", icon: "webhook" },
-  { place: "operator/audit", href: "/operator/audit", label: "Audit log", icon: "list" },
-  { place: "operator/system", href: "/operator/system", label: "System", icon: "disk" },
-] as const satisfies readonly PlaceLink[];
+export type OperatorPlace = (typeof rows)[number]["place"];
 
 export function operatorPlaceLink(place: OperatorPlace): PageLink {
   return { href: `/${place}`, label: places.find((one) => one.place === place)?.label ?? place };
@@ -112,11 +89,7 @@ export function OperatorSide({ session, place, assets }: OperatorSideProps) {
       place={place}
       who={{ name: session.user.name, second: "Operator" }}
     >
-      <Own
-        session={session}
-        place={place}
-        first={[portal]}
-      />
+      <Own session={session} place={place} first={[portal]} />
     </SideBar>
   );
 }

@@ -33,35 +33,19 @@ export type Place =
   | "security"
   | OperatorPlace;
 
-const places: readonly PlaceLink[] = [
-  { place: "overview", href: "/portal", label: "Overview", icon: "home", isNear: true },
-  {
-    place: "api-keys",
-    href: "/portal/api-keys",
-    label: "API keys",
-    icon: "key",
-    isNear: true,
-    also: "rotate revoke tokens",
-  },
-  { place: "usage", href: "/portal/usage", label: "Usage", icon: "usage", isNear: true },
-  {
-    place: "billing",
-    href: "/portal/billing",
-    label: "Billing",
-    icon: "file",
-    also: "invoices statements plan limits",
-  },
-  { place: "webhooks", href: "/portal/webhooks", label: "Webhooks", icon: "webhook" },
-  { place: "members", href: "/portal/members", label: "Members", icon: "people" },
-  { place: "audit", href: "/portal/audit", label: "Audit log", icon: "list" },
-  {
-    place: "organization",
-    href: "/portal/organization",
-    label: "Organization",
-    icon: "building",
-    also: "settings single sign-on",
-  },
+const placesOfMembers: readonly Omit<PlaceLink, "href">[] = [
+  { place: "overview", label: "Overview", icon: "home", isNear: true },
+  { place: "api-keys", label: "API keys", icon: "key", isNear: true, also: "rotate revoke tokens" },
+  { place: "usage", label: "Usage", icon: "usage", isNear: true },
+  { place: "billing", label: "Billing", icon: "file", also: "invoices statements plan limits" },
+  { place: "webhooks", label: "Webhooks", icon: "webhook" },
+  { place: "members", label: "Members", icon: "people" },
+  { place: "audit", label: "Audit log", icon: "list" },
+  { place: "organization", label: "Organization", icon: "building", also: "settings single sign-on" },
 ];
+const places: readonly PlaceLink[] = placesOfMembers.map((one) => (
+  { ...one, href: one.place === "overview" ? "/portal" : `/portal/${one.place}` }
+));
 const organizationsPlace: PlaceLink = {
   place: "organizations",
   href: "/portal/organizations",
