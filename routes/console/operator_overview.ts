@@ -12,7 +12,7 @@ import {
   listFailingWebhooks,
 } from "../../services/outbox/mod.ts";
 import { listStatements } from "../../services/billing/mod.ts";
-import { readOperatorOverview } from "../../services/console/mod.ts";
+import { readForOperator } from "../../services/console/mod.ts";
 import { Change } from "../../views/components/change.tsx";
 import { chartOf } from "../../views/components/chart_props.ts";
 import { type Health, healthOf } from "../../views/console/health.ts";
@@ -38,7 +38,8 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
     const frame = operatorFrame(parts, actor);
     const { now } = frame;
     const [overview, state, billing, failing, ofCustomers] = await Promise.all([
-      readOperatorOverview(services, actor, {
+      readForOperator(services, actor, {
+        job: "readOverview",
         metric: c.req.query("metric") ?? null,
         signal: c.req.raw.signal,
       }),

@@ -2,7 +2,7 @@
 import { searchCharactersMax } from "../../domain/limits.ts";
 import { wholeText } from "../../domain/search.ts";
 import { operatorAccess } from "../../services/access/mod.ts";
-import { readUsageOfOrganizations } from "../../services/console/mod.ts";
+import { readForOperator } from "../../services/console/mod.ts";
 import type { OperatorUsagePage } from "../../services/console/jobs/mod.ts";
 import { organizationHref } from "../../views/components/links.ts";
 import type { OrganizationFilter } from "../../views/meter/usage_filters.tsx";
@@ -19,12 +19,11 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
     const frame = operatorFrame(parts, actor);
     const requested = usageRequest(c, { now: frame.now });
     const { organizationId, planId, ...search } = organizationQuery(c);
-    const numbers = await readUsageOfOrganizations(parts.services, actor, {
-      query: {
-        ...requested.query,
-        ...search,
-        filters: { ...requested.query.filters, organizationId, planId },
-      },
+    const numbers = await readForOperator(parts.services, actor, {
+      job: "readOperatorUsagePage",
+      ...requested.query,
+      ...search,
+      filters: { ...requested.query.filters, organizationId, planId },
       signal: c.req.raw.signal,
     });
     const { organization, plan } = numbers.filters;

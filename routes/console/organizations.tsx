@@ -12,8 +12,8 @@ import {
   deleteOrganization,
   getOrganization,
   listOrganizations,
+  readForOperator,
   readOrganizationCsv,
-  readOrganizationList,
 } from "../../services/console/mod.ts";
 import { listPlans } from "../../services/billing/mod.ts";
 import { EmailField, NameField, SelectField, TextField } from "../../views/components/field.tsx";
@@ -110,7 +110,8 @@ export function operatorOrganizationPages(app: App, parts: PortalParts): void {
     const { plans } = await listPlans(services, { limit: plansMax });
     const { address, page, problems } = listAddress(c, plans);
     const { plan, search, sort, ...filter } = address;
-    const list = await readOrganizationList(services, actor, {
+    const list = await readForOperator(services, actor, {
+      job: "readOrganizationList",
       search: search || undefined,
       status: filter.status ?? undefined,
       limits: filter.limits ?? undefined,

@@ -9,8 +9,8 @@ import {
   enableUser,
   endSessionsOfUser,
   getUser,
-  listUsers,
   type PasswordLink,
+  readForOperator,
   sendPasswordReset,
 } from "../../services/console/mod.ts";
 import { ButtonLink } from "../../views/components/button.tsx";
@@ -24,6 +24,7 @@ import { LinkedName } from "../../views/components/table.tsx";
 import type { PortalFrame } from "../../views/layout.tsx";
 import { userHref, usersHref } from "../../views/components/links.ts";
 import { ListFilters, listHref } from "../../views/components/list_filters.tsx";
+import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
@@ -41,16 +42,20 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = operatorRoutes(app, parts, { read: "users:read", write: "users:write" });
   const params = schemas.userParamsSchema;
+  const noun = { path: apiPath, one: "user", many: "users", schema: schemas.operatorUserSchema } as const;
+  const routes = nounRoutes(route, { ...noun, id: "{id}", params });
 
-  route({
-    route: `GET ${apiPath}`,
-    operationId: "listUsers",
-    summary: "List users",
-    description: "Newest first. `search` finds parts of names and email addresses.",
-    query: schemas.usersQuerySchema,
-    responses: { 200: { description: "A page of users.", schema: schemas.operatorUsersSchema } },
-    errors: ["unavailable"],
-  }, (c, { query }, actor) => listUsers(services, actor, { ...query, signal: c.req.raw.signal }));
+  routes.list(
+    {
+      operationId: "listUsers",
+      summary: "List users",
+      description: "Newest first. `search` finds parts of names and email addresses.",
+      query: schemas.usersQuerySchema,
+      errors: ["unavailable"],
+    },
+    ({ query }, actor, c) =>
+      readForOperator(services, actor, { job: "readUserPage", ...query, signal: c.req.raw.signal }),
+  );
 
   route({
     route: `GET ${apiPath}/{id}`,
@@ -60,18 +65,15 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: { 200: { description: "The user.", schema: schemas.operatorUserDetailsSchema } },
   }, (_c, { params: { id } }) => getUser(services, id));
 
-  route({
-    route: `PATCH ${apiPath}/{id}`,
+  routes.change({
     operationId: "changeUser",
     summary: "Disable or enable a user",
     description:
       "Disabling ends the user's sessions, emailed links and pending invitations immediately. Their API keys keep " +
       `working. ${unlessOperator}`,
-    params,
     body: schemas.changeUserSchema,
-    responses: { 200: { description: "The user.", schema: schemas.operatorUserResponseSchema } },
     errors: ["forbidden"],
-  }, async (_c, { params: { id }, body: { disabled } }, actor) => {
+  }, async ({ params: { id }, body: { disabled } }, actor) => {
     const { user } = await getUser(services, id);
     if (disabled) await disableUser(services, actor, { id, revokeKeys: false });
     else await enableUser(services, actor, { id });
@@ -80,7 +82,7 @@ export function userRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       const disabledAt = disabled ? user.disabledAt ?? isoTime(services.clock()) : null;
       return { user: { ...user, disabledAt, ...(disabled ? { lastSignInAt: null } : {}) } };
     });
-    return { user: after.user };
+    return after.user;
   });
 
   route({
@@ -114,7 +116,8 @@ export function userPages(app: App, parts: PortalParts): void {
     const search = searchOf(c);
     const status = choiceOf(c, "status", ["active", "disabled"]) ?? "";
     const cursor = c.req.query("cursor") ?? "";
-    const { users, nextCursor } = await listUsers(services, actor, {
+    const { users, nextCursor } = await readForOperator(services, actor, {
+      job: "readUserPage",
       search: search || undefined,
       status: status || undefined,
       limit: consolePageItemsMax,

@@ -9,9 +9,9 @@ import {
 import { eachNumber } from "../../domain/billing/plan.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import type { SessionContext } from "../context.ts";
-import { operatorReader } from "../reports/job_reader.ts";
 import { getPlan, type OrganizationPlanChange, type PlanChange } from "../billing/mod.ts";
 import { getOrganization } from "./organizations.ts";
+import { readForOperator } from "./usage.ts";
 
 /** Finds organizations that use more than a changed plan would allow. @throws {AppError} `not_found`, `unavailable`. */
 export async function planLimitsBelowUse(
@@ -49,7 +49,7 @@ export async function organizationLimitsBelowUse(
 }
 
 async function limitsBelowUse(
-  { reports, clock }: SessionContext,
+  context: SessionContext,
   actor: OperatorActor,
   which: LimitedOrganizations,
   { before, after, signal }: {
@@ -61,6 +61,5 @@ async function limitsBelowUse(
   const lowered = loweredLimits(before, after);
   const isNone = lowered.limits.length === 0 && Object.keys(lowered.numbers).length === 0;
   if (isNone) return { organizationCount: 0, found: [], isComplete: true };
-  const input = { which, lowered, now: clock() };
-  return await reports.read("searchLimitsBelowUse", input, { reader: operatorReader(actor), signal });
+  return await readForOperator(context, actor, { job: "searchLimitsBelowUse", which, lowered, signal });
 }

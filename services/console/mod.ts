@@ -18,19 +18,13 @@ export {
   getOrganization,
   listOrganizations,
   readOrganizationCsv,
-  readOrganizationList,
 } from "./organizations.ts";
 export { type PasswordLink, resetUserPassword, sendPasswordReset } from "./passwords.ts";
 export { readFirstSteps, readOverview } from "./portal_overview.ts";
 export { searchAsMember, searchAsOperator } from "./search.ts";
-export {
-  operatorUsageInput,
-  readOperatorOverview,
-  readUsageOfOrganizations,
-  sumUsageOfOrganizations,
-} from "./usage.ts";
+export { operatorUsageInput, readForOperator, sumUsageOfOrganizations } from "./usage.ts";
 export { type OperatorUsageInput, recordUsageAsOperator } from "./usage_recording.ts";
 export { accessToRecord, listRecordsOfOrganizations } from "./usage_records.ts";
-export { allUsers, getUser, listUsers } from "./user_list.ts";
+export { allUsers, getUser } from "./user_list.ts";
 export { disableUser, enableUser, endSessionsOfUser } from "./users.ts";
 export { startViewing, viewingAccess } from "./viewing.ts";

@@ -26,7 +26,6 @@ import type {
   OperatedOrganization,
   OrganizationStatus,
 } from "../../domain/console/organization.ts";
-import type { OrganizationList } from "../../domain/console/organization_list.ts";
 import {
   type Change,
   changesBatch,
@@ -43,6 +42,7 @@ import { operatorReader } from "../reports/job_reader.ts";
 import { type OrganizationFilter, toOrganization } from "./jobs/organization_list.ts";
 import type { JobBytes } from "../reports/reports.ts";
 import { type OrganizationPlanChange, planChangesOf, requirePlan } from "../billing/mod.ts";
+import { readForOperator } from "./usage.ts";
 
 /**
  * Lists organizations with their usage this month.
@@ -55,19 +55,7 @@ export async function listOrganizations(
   input: OrganizationFilter & PageInput,
 ): Promise<{ organizations: ListedOrganization[]; nextCursor: string | null }> {
   await requireFilters(context, input);
-  return await context.reports.read("readOrganizationPage", { ...input, now: context.clock() }, {
-    reader: operatorReader(actor),
-  });
-}
-
-/** Reads a page of the console's list. An unknown metric is ignored. @param input `page`: from 1. */
-export async function readOrganizationList(
-  { reports, clock }: SessionContext,
-  actor: OperatorActor,
-  { signal, ...input }: OrganizationFilter & { page: number; signal: AbortSignal },
-): Promise<OrganizationList> {
-  const reader = operatorReader(actor);
-  return await reports.read("readOrganizationList", { ...input, now: clock() }, { reader, signal });
+  return await readForOperator(context, actor, { job: "readOrganizationPage", ...input });
 }
 
 /** Reads all organizations that match as CSV. @throws {AppError} As {@linkcode listOrganizations}; `unavailable`. */
@@ -77,9 +65,8 @@ export async function readOrganizationCsv(
   { filter, signal }: { filter: OrganizationFilter; signal: AbortSignal },
 ): Promise<JobBytes> {
   await requireFilters(context, filter);
-  const reader = operatorReader(actor);
   return await context.reports.bytes("organizationCsv", { ...filter, now: context.clock() }, {
-    reader,
+    reader: operatorReader(actor),
     signal,
   });
 }

@@ -4,7 +4,7 @@ import type { Found } from "../../domain/search.ts";
 import { may, type MemberAccess } from "../access/mod.ts";
 import { keysOpenTo } from "../keys/mod.ts";
 import type { SessionContext } from "../context.ts";
-import { operatorReader } from "../reports/job_reader.ts";
+import { readForOperator } from "./usage.ts";
 
 interface SearchInput {
   readonly text: string;
@@ -13,12 +13,11 @@ interface SearchInput {
 
 /** Finds organizations, keys of any organization by prefix, and users. @throws {AppError} `unavailable`. */
 export async function searchAsOperator(
-  { reports, clock }: SessionContext,
+  context: SessionContext,
   actor: OperatorActor,
-  { text, signal }: SearchInput,
+  input: SearchInput,
 ): Promise<Found> {
-  const input = { text, scope: null, now: clock(), sees: null };
-  return await reports.read("search", input, { reader: operatorReader(actor), signal });
+  return await readForOperator(context, actor, { job: "search", ...input, scope: null, sees: null });
 }
 
 /** Finds what a member sees of the organization: keys by name or prefix, and what their role may read. @throws {AppError} `forbidden`, `unavailable`. */

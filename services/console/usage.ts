@@ -1,12 +1,12 @@
-// Operators read usage across organizations, on the reports thread.
+// What operators read across organizations, on the reports thread.
 import { findPlanReference } from "../../db/billing/mod.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { resolveOrganization } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { type GivenUsageQuery, groupsOf } from "../meter/mod.ts";
-import type { OperatorOverview } from "./jobs/operator_overview.ts";
-import type { OperatorUsagePage, OperatorUsagePageQuery } from "./jobs/operator_usage_page.ts";
+import type { JobTime } from "../reports/job_context.ts";
+import type { JobInput, JobResult } from "../reports/job_list.ts";
 import { operatorReader } from "../reports/job_reader.ts";
 import type { JobBytes } from "../reports/reports.ts";
 
@@ -52,26 +52,25 @@ export async function operatorUsageInput(
   return { ...query, ...groupsOf(query), organizationIds, now: clock() };
 }
 
-/** Reads the numbers of the console's usage page, of all organizations together. @throws {AppError} `unavailable`. */
-export async function readUsageOfOrganizations(
-  { reports, clock }: SessionContext,
-  actor: OperatorActor,
-  { query, signal }: { query: OperatorUsagePageQuery; signal: AbortSignal },
-): Promise<OperatorUsagePage> {
-  return await reports.read("readOperatorUsagePage", { ...query, now: clock() }, {
-    reader: operatorReader(actor),
-    signal,
-  });
-}
+/** The jobs for pages of the console, and for their lists in the API. */
+type ConsoleJob =
+  | "readOperatorRecordPage"
+  | "readOperatorUsagePage"
+  | "readOrganizationList"
+  | "readOrganizationPage"
+  | "readOverview"
+  | "readUserPage"
+  | "search"
+  | "searchLimitsBelowUse";
 
-/** Reads the numbers of the console's overview. @throws {AppError} `unavailable`. */
-export async function readOperatorOverview(
+/** Runs a job for an operator. @throws {AppError} As the job throws; `unavailable`. */
+export async function readForOperator<Job extends ConsoleJob>(
   { reports, clock }: SessionContext,
   actor: OperatorActor,
-  { metric, signal }: { metric: string | null; signal: AbortSignal },
-): Promise<OperatorOverview> {
-  return await reports.read("readOverview", { metric, now: clock() }, {
-    reader: operatorReader(actor),
-    signal,
-  });
+  { job, signal, ...query }:
+    & { readonly job: Job; readonly signal?: AbortSignal | undefined }
+    & Omit<JobInput<Job>, keyof JobTime>,
+): Promise<JobResult<Job>> {
+  const input = { ...query, now: clock() } as unknown as JobInput<Job>;
+  return await reports.read(job, input, { reader: operatorReader(actor), signal });
 }

@@ -5,7 +5,7 @@ import { notFoundError } from "../../domain/errors.ts";
 import { type OperatorAccess, operatorAccess, organizationIdOf } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import type { OperatorRecordQuery, OperatorUsageRecord } from "../meter/jobs/mod.ts";
-import { operatorReader } from "../reports/job_reader.ts";
+import { readForOperator } from "./usage.ts";
 
 /**
  * Lists records of all organizations or some, by id or `external:` and an external id; see `readOperatorRecordPage`.
@@ -14,16 +14,14 @@ import { operatorReader } from "../reports/job_reader.ts";
  * @throws {AppError} `not_found`; `validation_failed` for a cursor whose record doesn't exist; `unavailable`.
  */
 export async function listRecordsOfOrganizations(
-  { database, reports, clock }: SessionContext,
+  context: SessionContext,
   actor: OperatorActor,
   { query, signal }: { query: OperatorRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: OperatorUsageRecord[]; nextCursor: string | null }> {
   const organizationIds = query.organizationIds &&
-    await Promise.all(query.organizationIds.map((idText) => organizationIdOf({ database }, idText)));
-  return await reports.read("readOperatorRecordPage", { ...query, organizationIds, now: clock() }, {
-    reader: operatorReader(actor),
-    signal,
-  });
+    await Promise.all(query.organizationIds.map((idText) => organizationIdOf(context, idText)));
+  const input = { ...query, organizationIds, signal };
+  return await readForOperator(context, actor, { job: "readOperatorRecordPage", ...input });
 }
 
 /** Returns an operator's access to the organization of a record. @throws {AppError} `not_found`. */

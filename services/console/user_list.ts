@@ -2,18 +2,15 @@
 import { findListedUser, findUsers } from "../../db/console/users.ts";
 import { findUsablePasskeys } from "../../db/people/mod.ts";
 import { listSessionsOfUser } from "../../db/access/mod.ts";
-import type { OperatorActor } from "../../domain/access/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { operatorPageItemsMax, sessionsPerUserMax } from "../../domain/limits.ts";
 import type { OperatorUser } from "../../domain/console/user.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
-import type { PageInput } from "../pages.ts";
-import { operatorReader } from "../reports/job_reader.ts";
 import { listIdentities } from "../people/mod.ts";
 import { sessionBounds } from "../access/mod.ts";
-import { toOperatorUser, type UserFilter } from "./jobs/user_list.ts";
+import { toOperatorUser } from "./jobs/user_list.ts";
 
 export async function* allUsers({ database }: SessionContext): AsyncGenerator<readonly OperatorUser[]> {
   for (let after = "";;) {
@@ -23,16 +20,6 @@ export async function* allUsers({ database }: SessionContext): AsyncGenerator<re
     yield rows.map(toOperatorUser);
     after = last.email;
   }
-}
-
-/** Lists users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
-export async function listUsers(
-  { reports, clock }: SessionContext,
-  actor: OperatorActor,
-  { signal, ...query }: UserFilter & PageInput & { signal: AbortSignal },
-) {
-  const input = { now: clock(), ...query };
-  return await reports.read("readUserPage", input, { reader: operatorReader(actor), signal });
 }
 
 /** Returns a user with their sessions, last used first, and what else they sign in with. @throws {AppError} `not_found`. */

@@ -4,7 +4,6 @@ import {
   addressSchema,
   idOut,
   idParam,
-  pageOf,
   pageQuerySchema,
   personNameSchema,
   roleSchema,
@@ -20,7 +19,7 @@ export const usersQuerySchema = pageQuerySchema.extend({
   status: z.enum(["active", "disabled"]).optional().openapi({ description: "Defaults to all users." }),
 });
 
-const operatorUserSchema = z.object({
+export const operatorUserSchema = z.object({
   id: idOut("usr", "The user's id."),
   email: addressSchema,
   name: personNameSchema,
@@ -38,8 +37,6 @@ const operatorUserSchema = z.object({
   })).openapi({ description: "The organizations that the user belongs to, at most 100." }),
 }).openapi("OperatorUser");
 
-export const operatorUsersSchema = pageOf("users", operatorUserSchema);
-export const operatorUserResponseSchema = z.object({ user: operatorUserSchema });
 export const operatorUserDetailsSchema = z.object({
   user: operatorUserSchema,
   sessions: z.array(sessionSchema.omit({ current: true, expiresAt: true })).openapi({
