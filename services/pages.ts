@@ -27,3 +27,13 @@ export async function readPage<Row>(
   const last = page.at(-1);
   return { rows: page, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
 }
+
+/** Reads a page of rows by their ids. @throws {AppError} `validation_failed` for an invalid cursor. */
+export async function readIdPage<Row extends { readonly id: string }>(
+  read: (page: { limit: number; before: string | undefined }) => Promise<Row[]>,
+  { prefix, limit, cursor }: PageInput & { readonly prefix: IdPrefix },
+) {
+  requireIdCursor(cursor, prefix);
+  const cursorOf = ({ id }: Row) => id;
+  return await readPage((limit) => read({ limit, before: cursor }), { limit, cursorOf });
+}

@@ -17,7 +17,7 @@ import { hashSecretToken } from "../../domain/secret_token.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeAndRead } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage } from "../pages.ts";
 
 export interface NewToken {
   readonly name: string;
@@ -28,18 +28,12 @@ export interface NewToken {
   readonly expiresAt: number | null;
 }
 
-/** A new token, with the text that is never available again. */
-interface CreatedOperatorToken {
-  readonly token: OperatorToken;
-  readonly fullToken: string;
-}
-
-/** Creates a token. @throws {AppError} `validation_failed`. */
+/** Creates a token, and returns the text that is never available again. @throws {AppError} `validation_failed`. */
 export async function createOperatorToken(
   context: SessionContext,
   actor: OperatorActor,
   { name, scopes: given, addresses, expiresAt }: NewToken,
-): Promise<CreatedOperatorToken> {
+): Promise<{ token: OperatorToken; fullToken: string }> {
   const now = context.clock();
   if (expiresAt !== null && expiresAt <= now) {
     throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
@@ -79,10 +73,9 @@ export async function listOperatorTokens(
   { database, clock }: SessionContext,
   { limit, cursor }: PageInput,
 ): Promise<{ tokens: OperatorToken[]; nextCursor: string | null }> {
-  requireIdCursor(cursor, "opt");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findOperatorTokens(database, { limit, before: cursor }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findOperatorTokens(database, page),
+    { prefix: "opt", limit, cursor },
   );
   const now = clock();
   return { tokens: rows.map((row) => toToken(row, now)), nextCursor };

@@ -13,17 +13,16 @@ import type { OrganizationNote } from "../../domain/console/organization.ts";
 import { isoTime } from "../../domain/time.ts";
 import { resolveOrganization, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage } from "../pages.ts";
 
 /** Lists notes about an organization that exists, newest first. @throws {AppError} `validation_failed`. */
 export async function listNotes(
   { database }: SessionContext,
   { organizationId, limit, cursor }: PageInput & { organizationId: string },
 ): Promise<{ notes: OrganizationNote[]; nextCursor: string | null }> {
-  requireIdCursor(cursor, "not");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findOrganizationNotes(database, organizationId, { limit, before: cursor }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findOrganizationNotes(database, organizationId, page),
+    { prefix: "not", limit, cursor },
   );
   return { notes: rows.map(toNote), nextCursor };
 }

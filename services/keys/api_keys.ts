@@ -41,7 +41,7 @@ import {
 } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { fieldChanges, type KeyFields, requireFieldsAllowed, storedFields } from "./key_fields.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage } from "../pages.ts";
 
 interface ApiKeyChange extends KeyFields {
   readonly id: string;
@@ -81,10 +81,9 @@ export async function listApiKeys(
   { limit, cursor, environment }: PageInput & { readonly environment?: Environment | undefined },
 ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
   const scope = keysSeenBy(access);
-  requireIdCursor(cursor, "key");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findApiKeys(database, scope, { limit, before: cursor, environment }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findApiKeys(database, scope, { ...page, environment }),
+    { prefix: "key", limit, cursor },
   );
   const now = clock();
   return { apiKeys: rows.map((row) => apiKeyFor(access, row, now)), nextCursor };
@@ -95,10 +94,9 @@ export async function listApiKeysByExternalId(
   { database, clock }: SessionContext,
   { externalId, limit, cursor }: PageInput & { readonly externalId: string },
 ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
-  requireIdCursor(cursor, "key");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findApiKeysByExternalId(database, { externalId, limit, before: cursor }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findApiKeysByExternalId(database, { externalId, ...page }),
+    { prefix: "key", limit, cursor },
   );
   const now = clock();
   return { apiKeys: rows.map((row) => toOperatedKey(row, now)), nextCursor };

@@ -33,7 +33,7 @@ import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeAndRead, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage, readPage, requireIdCursor } from "../pages.ts";
 
 const mappingsMax = 200;
 const deletedInOneWrite = 1_000;
@@ -184,10 +184,9 @@ export async function listSubjects(
   { database }: SessionContext,
   { limit, cursor }: PageInput,
 ): Promise<{ subjects: ShownSubject[]; nextCursor: string | null }> {
-  requireIdCursor(cursor, "sub");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findSubjects(database, { limit, before: cursor }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findSubjects(database, page),
+    { prefix: "sub", limit, cursor },
   );
   return { subjects: rows.map(toSubject), nextCursor };
 }

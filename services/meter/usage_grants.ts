@@ -25,7 +25,7 @@ import { activeGrantsMax, type UsageGrant, type UsageGrantStatus } from "../../d
 import { isoTime } from "../../domain/time.ts";
 import { type Access, type OperatorAccess, requirePermission, writeAndRead } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage } from "../pages.ts";
 
 /** Lists grants, the newest first. @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor. */
 export async function listGrants(
@@ -34,10 +34,9 @@ export async function listGrants(
   { limit, cursor }: PageInput,
 ): Promise<{ grants: UsageGrant[]; nextCursor: string | null }> {
   requirePermission(access, "usage.read");
-  requireIdCursor(cursor, "gra");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findGrants(database, access.organizationId, { limit, before: cursor }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findGrants(database, access.organizationId, page),
+    { prefix: "gra", limit, cursor },
   );
   const now = clock();
   return { grants: rows.map((row) => toGrant(row, now)), nextCursor };

@@ -16,7 +16,7 @@ import type { UsageRefill } from "../../domain/meter/usage_refill.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Access, type OperatorAccess, requirePermission, writeAndRead } from "../access/mod.ts";
 import type { Context, SessionContext } from "../context.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage } from "../pages.ts";
 import { scopeText } from "./usage_grants.ts";
 
 /** Lists refills, the newest first. @throws {AppError} `forbidden`; `validation_failed` for an invalid cursor. */
@@ -26,10 +26,9 @@ export async function listRefills(
   { limit, cursor }: PageInput,
 ): Promise<{ refills: UsageRefill[]; nextCursor: string | null }> {
   requirePermission(access, "usage.read");
-  requireIdCursor(cursor, "rfl");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findRefills(database, access.organizationId, { limit, before: cursor }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findRefills(database, access.organizationId, page),
+    { prefix: "rfl", limit, cursor },
   );
   const now = clock();
   return { refills: rows.map((row) => toRefill(row, now)), nextCursor };

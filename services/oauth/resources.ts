@@ -26,7 +26,7 @@ import { generateSecretToken, hashSecretToken } from "../../domain/secret_token.
 import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage } from "../pages.ts";
 
 /** With the secret that is never available again. */
 export interface NewResource {
@@ -44,10 +44,9 @@ export async function listResources(
   { database }: SessionContext,
   { limit, cursor }: PageInput,
 ): Promise<{ resources: Resource[]; nextCursor: string | null }> {
-  requireIdCursor(cursor, "res");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findResources(database, { limit, before: cursor }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findResources(database, page),
+    { prefix: "res", limit, cursor },
   );
   return { resources: rows.map((row) => shown(toResource(row))), nextCursor };
 }

@@ -37,7 +37,7 @@ import {
 } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { hostOf } from "./address_guard.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage } from "../pages.ts";
 import {
   changingScope,
   onlyForOperators,
@@ -74,10 +74,9 @@ export async function listWebhooks(
   { limit, cursor }: PageInput,
 ): Promise<{ webhooks: Webhook[]; nextCursor: string | null }> {
   const { organizationId } = ownerScope(owner, "webhooks.read");
-  requireIdCursor(cursor, "whk");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findWebhooks(database, organizationId, { limit, before: cursor }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findWebhooks(database, organizationId, page),
+    { prefix: "whk", limit, cursor },
   );
   return { webhooks: rows.map(toWebhook), nextCursor };
 }

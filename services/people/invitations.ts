@@ -32,7 +32,7 @@ import {
   type Writer,
 } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
-import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
+import { type PageInput, readIdPage } from "../pages.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
 
 /** Lists invitations, newest first; by default, open and other ones. @throws {AppError} `forbidden`, `validation_failed`. */
@@ -42,10 +42,9 @@ export async function listInvitations(
   { limit, cursor, isOpen }: PageInput & { isOpen?: boolean },
 ): Promise<{ invitations: Invitation[]; nextCursor: string | null }> {
   requirePermission(access, "memberDetails.read");
-  requireIdCursor(cursor, "inv");
-  const { rows, nextCursor } = await readPage(
-    (limit) => findInvitations(database, access.organizationId, { limit, before: cursor, isOpen }),
-    { limit, cursorOf: ({ id }) => id },
+  const { rows, nextCursor } = await readIdPage(
+    (page) => findInvitations(database, access.organizationId, { ...page, isOpen }),
+    { prefix: "inv", limit, cursor },
   );
   const now = clock();
   return { invitations: rows.map((row) => toInvitation(row, now)), nextCursor };
