@@ -10,9 +10,8 @@ export { compareStatements } from "./own_sums.ts";
 export { givenPlan } from "./organization_plan.ts";
 export { findOrganizationPlan, findPlanReference, findPlanReferences, planNumber } from "./plans.ts";
 export {
-  findStatementAfter,
+  findStatement,
   findStatementLines,
-  findStatementOf,
   type StatementLinePosition,
   type StatementRow,
 } from "./statements.ts";

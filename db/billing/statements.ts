@@ -35,22 +35,17 @@ export function findStatements(
   );
 }
 
-export function findStatement(database: DatabaseReader, id: string): Promise<StatementRow | undefined> {
-  return database.readFirst(sql`${select} WHERE t.id = ${id}`);
-}
-
-export function findStatementOf(
+/** Finds a statement by its id or its month, or the next one after a number. */
+export function findStatement(
   database: DatabaseReader,
-  period: string,
+  by: { readonly id: string } | { readonly period: string } | { readonly after: number },
 ): Promise<StatementRow | undefined> {
-  return database.readFirst(sql`${select} WHERE t.period = ${period}`);
-}
-
-export function findStatementAfter(
-  database: DatabaseReader,
-  number: number,
-): Promise<StatementRow | undefined> {
-  return database.readFirst(sql`${select} WHERE t.number > ${number} ORDER BY t.number LIMIT 1`);
+  const condition = "id" in by
+    ? sql`t.id = ${by.id}`
+    : "period" in by
+    ? sql`t.period = ${by.period}`
+    : sql`t.number > ${by.after}`;
+  return database.readFirst(sql`${select} WHERE ${condition} ORDER BY t.number LIMIT 1`);
 }
 
 export function findNewestStatement(database: DatabaseReader): Promise<StatementRow | undefined> {

@@ -4,7 +4,6 @@ import type { Statement as SqlStatement, WriteResult } from "../../db/engine/dat
 import {
   findNewestStatement,
   findStatement,
-  findStatementOf,
   finishStatement,
   insertStatement,
   insertStatementLines,
@@ -106,7 +105,7 @@ async function beginStatement(
   for (let tries = 0; tries < beginTriesMax; tries++) {
     // In this order: if another server begins the statement between the two reads, it is found by the second.
     const newest = await findNewestStatement(database);
-    const existing = await findStatementOf(database, period);
+    const existing = await findStatement(database, { period });
     if (existing !== undefined) return { row: existing, isNew: false };
     const month = requireNextMonth(period, { newest, now: clock(), timezone: config.billingTimezone });
     const statement = {
@@ -157,7 +156,7 @@ async function completeStatement(
   write: Write,
 ): Promise<StatementRow> {
   for (;;) {
-    const row = await findStatement(database, id);
+    const row = await findStatement(database, { id });
     if (row === undefined) throw notFoundError();
     if (row.status === "closed") return row;
     const at = { number: row.number, progress: row.progress };

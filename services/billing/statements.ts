@@ -2,7 +2,6 @@
 import {
   findNewestStatement,
   findStatement,
-  findStatementOf,
   findStatements,
   isBeforeAll,
   type StatementRow,
@@ -222,7 +221,7 @@ async function numberOfCursor(
 ): Promise<number | undefined> {
   if (cursor === undefined) return undefined;
   requireIdCursor(cursor, "stm");
-  const row = await findStatement(database, cursor);
+  const row = await findStatement(database, { id: cursor });
   if (row === undefined) throw invalidCursorError();
   return row.number;
 }
@@ -276,9 +275,9 @@ async function requireMonth(context: SessionContext, id: string): Promise<Statem
     ? monthsAfter(context, await findMonthBefore(context))
     : [];
   const row = isId("stm", id)
-    ? await findStatement(database, id)
+    ? await findStatement(database, { id })
     : isPeriod(id)
-    ? await findStatementOf(database, id)
+    ? await findStatement(database, { period: id })
     : undefined;
   const month = row ?? open.find((month) => month.id === id || month.period === id);
   if (month === undefined) throw notFoundError();

@@ -8,9 +8,8 @@ import {
   type RecordOfOrganization,
 } from "../../db/meter/mod.ts";
 import {
-  findStatementAfter,
+  findStatement,
   findStatementLines,
-  findStatementOf,
   type StatementLinePosition,
   type StatementRow,
 } from "../../db/billing/mod.ts";
@@ -74,13 +73,13 @@ export async function* exportStatements({ database }: Reader, since?: string) {
   let number = 0;
   if (since !== undefined) {
     const [, period = "", position = ""] = /^(\d{4}-\d\d)~(.+)$/.exec(since) ?? [];
-    const statement = await findStatementOf(database, period);
+    const statement = await findStatement(database, { period });
     if (statement?.status !== "closed") throw cursorError();
     after = parseLineCursor(position, statement);
     number = statement.number - 1;
   }
   for (;;) {
-    const statement = await findStatementAfter(database, number);
+    const statement = await findStatement(database, { after: number });
     if (statement?.status !== "closed") return;
     const rows = await findStatementLines(database, {
       ...{ statement: statement.number, after, limit: exportPageItems },
