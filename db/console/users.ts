@@ -40,10 +40,10 @@ export interface ChangeableUsers {
 const isChangeable = ({ alsoOperators }: ChangeableUsers) =>
   alsoOperators ? sql`true` : sql`operator_since IS NULL`;
 
-/** Disables a user, unless they already are. */
-export function markUserDisabled(userId: string, { now, ...users }: ChangeableUsers & { now: number }) {
-  return sql`UPDATE users SET disabled_at = ${now}
-    WHERE id = ${userId} AND disabled_at IS NULL AND ${isChangeable(users)}`;
+/** Disables a user at a time, or with null enables them, unless they already are. */
+export function updateDisabled(userId: string, at: number | null, users: ChangeableUsers): Statement {
+  return sql`UPDATE users SET disabled_at = ${at}
+    WHERE id = ${userId} AND (disabled_at IS NULL) = (${at} IS NOT NULL) AND ${isChangeable(users)}`;
 }
 
 /** Changes nothing, but only if a user is not disabled and still has this address: for the audit entry after it. */
@@ -67,11 +67,6 @@ export const endLastingAccessOfAnyUser = (
 export async function findIsOperator(database: DatabaseReader, userId: string): Promise<boolean> {
   const isOperator = sql`SELECT 1 FROM users WHERE id = ${userId} AND operator_since IS NOT NULL`;
   return await database.readFirst(isOperator) !== undefined;
-}
-
-export function markUserEnabled(userId: string, users: ChangeableUsers) {
-  return sql`UPDATE users SET disabled_at = NULL
-    WHERE id = ${userId} AND disabled_at IS NOT NULL AND ${isChangeable(users)}`;
 }
 
 /** A page of something that a user created, at `now` in milliseconds since 1970. */
@@ -179,14 +174,10 @@ function userNumbers({ search, status, below, limit }: UserQuery): Statement {
     WHERE f.rowid < ${below} AND ${indexed} ${isActive} ORDER BY f.rowid DESC LIMIT ${limit}`;
 }
 
-/** Makes a user an operator, unless they already are. */
-export function markOperator(userId: string, now: number): Statement {
-  return sql`UPDATE users SET operator_since = ${now} WHERE id = ${userId} AND operator_since IS NULL`;
-}
-
-/** Makes an operator a user like any other. */
-export function markNotOperator(userId: string): Statement {
-  return sql`UPDATE users SET operator_since = NULL WHERE id = ${userId} AND operator_since IS NOT NULL`;
+/** Makes a user an operator from a time on, or with null a user like any other, unless they are one already. */
+export function updateOperator(userId: string, since: number | null): Statement {
+  return sql`UPDATE users SET operator_since = ${since}
+    WHERE id = ${userId} AND (operator_since IS NULL) = (${since} IS NOT NULL)`;
 }
 
 interface ListedOperatorRow {

@@ -1,24 +1,12 @@
 // Operator accounts, which only the command line adds and removes.
-import { findUserCredentials, insertAuditEvent } from "../../db/access/mod.ts";
-import { findOperators, markNotOperator, markOperator } from "../../db/console/users.ts";
+import { findUserCredentials, insertAuditEvent, type UserCredentials } from "../../db/access/mod.ts";
+import { findOperators, updateOperator } from "../../db/console/users.ts";
 import { findUsablePasskeys } from "../../db/people/mod.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, notFoundError } from "../../domain/errors.ts";
 import { canonicalEmail } from "../../domain/outbox/email.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Context } from "../context.ts";
-
-/** An operator; a line of `operator list --json`. Times in ISO 8601 UTC. */
-interface ListedOperator {
-  readonly id: string;
-  readonly email: string;
-  readonly name: string;
-  readonly operatorSince: string;
-  readonly disabledAt: string | null;
-  /** An authenticator app is set up. Without one and without a passkey, the console stays closed. */
-  readonly twoStep: boolean;
-  readonly passkeys: number;
-}
 
 /**
  * Makes the account with an email address an operator, and returns if it was one already, and if it has a second factor, without
@@ -40,18 +28,13 @@ export async function addOperator(
     const message = `${user.email} is not confirmed. Its owner must open the link in our email first.`;
     throw new AppError("validation_failed", message);
   }
-  const now = context.clock();
-  const target = { id: user.id, name: user.email };
-  const [added] = await context.database.write([
-    markOperator(user.id, now),
-    insertAuditEvent(actor, { action: "operator.added", organizationId: null, target }, { now }).statement,
-  ]);
+  const isAdded = await setOperator(context, actor, { user, isOperator: true });
   const passkeys = await findUsablePasskeys(context.database, {
     userId: user.id,
     host: context.config.baseUrl.hostname,
   });
   const hasSecondFactor = user.hasTotp === 1 || passkeys.length > 0;
-  return { wasOperator: added?.changes !== 1, hasSecondFactor };
+  return { wasOperator: !isAdded, hasSecondFactor };
 }
 
 /** Takes the operator flag away. The tokens that they created keep working. @throws {AppError} `not_found`. */
@@ -61,16 +44,27 @@ export async function removeOperator(
   email: string,
 ): Promise<{ wasOperator: boolean }> {
   const user = await findUser(context, email);
-  const now = context.clock();
-  const target = { id: user.id, name: user.email };
-  const [removed] = await context.database.write([
-    markNotOperator(user.id),
-    insertAuditEvent(actor, { action: "operator.removed", organizationId: null, target }, { now }).statement,
-  ]);
-  return { wasOperator: removed?.changes === 1 };
+  return { wasOperator: await setOperator(context, actor, { user, isOperator: false }) };
 }
 
-export async function listOperators({ database, config }: Context): Promise<ListedOperator[]> {
+/** Returns true if the account was changed. */
+async function setOperator(
+  { database, clock }: Context,
+  actor: OperatorActor,
+  { user, isOperator }: { user: UserCredentials; isOperator: boolean },
+): Promise<boolean> {
+  const now = clock();
+  const action = isOperator ? "operator.added" : "operator.removed";
+  const entry = { action, organizationId: null, target: { id: user.id, name: user.email } } as const;
+  const [changed] = await database.write([
+    updateOperator(user.id, isOperator ? now : null),
+    insertAuditEvent(actor, entry, { now }).statement,
+  ]);
+  return changed?.changes === 1;
+}
+
+/** Lists operators, as lines of `operator list --json`. `twoStep`: an authenticator app is set up. */
+export async function listOperators({ database, config }: Context) {
   const rows = await findOperators(database, config.baseUrl.hostname);
   return rows.map(({ id, email, name, operatorSince, disabledAt, hasTotp, passkeys }) => ({
     id,

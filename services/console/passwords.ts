@@ -27,12 +27,6 @@ export interface PasswordLink {
   readonly expiresAt: string;
 }
 
-/** A reset: by email, or with a link that the operator passes on. */
-interface PasswordReset {
-  readonly sentTo: string | null;
-  readonly link: PasswordLink | null;
-}
-
 /**
  * Emails a user a link to choose a new password; older links end. Without a mail server, an operator account gets the link; a
  * token never does, because with it anyone could sign in as the user.
@@ -44,7 +38,7 @@ export async function sendPasswordReset(
   context: SessionContext,
   actor: OperatorActor,
   reference: UserReference,
-): Promise<PasswordReset> {
+): Promise<{ sentTo: string | null; link: PasswordLink | null }> {
   const { mail } = context;
   if (mail.mode === "none" && actor.credential.kind !== "token") {
     const { link } = await resetUserPassword(context, actor, { ...reference, turnOffTwoStep: false });

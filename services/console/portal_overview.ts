@@ -5,24 +5,10 @@ import { keysSeenBy } from "../keys/mod.ts";
 import type { SessionContext } from "../context.ts";
 import type { OverviewQuery, PortalOverview } from "./jobs/portal_overview.ts";
 
-/** The first steps: the member sees a key, anything was ever recorded, the organization has another member. */
-interface FirstSteps {
-  readonly hasKey: boolean;
-  readonly hasUsage: boolean;
-  readonly hasOthers: boolean;
-}
-
-/** Reads which of the first steps an organization has done. @throws {AppError} `forbidden`. */
-export async function readFirstSteps(
-  { database }: SessionContext,
-  access: Access,
-): Promise<FirstSteps> {
+/** Reads which of the first steps an organization has done: the member sees a key, anything was ever recorded, there is another member. */
+export async function readFirstSteps({ database }: SessionContext, access: Access) {
   const row = await findFirstSteps(database, keysSeenBy(access));
-  return {
-    hasKey: row?.hasKey === 1,
-    hasUsage: row?.hasUsage === 1,
-    hasOthers: row?.hasOthers === 1,
-  };
+  return { hasKey: row?.hasKey === 1, hasUsage: row?.hasUsage === 1, hasOthers: row?.hasOthers === 1 };
 }
 
 /** Reads the numbers of an organization's overview. @throws {AppError} `forbidden`, `unavailable`. */

@@ -18,9 +18,8 @@ import {
   findActiveKeysOfUser,
   findIsOperator,
   findPendingInvitationsOfUser,
-  markUserDisabled,
-  markUserEnabled,
   revokeInvitationOfUser,
+  updateDisabled,
 } from "../../db/console/users.ts";
 import { deleteUnfinishedSignIns } from "../../db/people/mod.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
@@ -56,7 +55,7 @@ export async function disableUser(
   const audit = insertAuditEvent(actor, entry, { now });
   const audited = { audited: audit.id };
   const [disabled] = await writeAs(actor, [
-    markUserDisabled(id, { now, ...changeableBy(actor) }),
+    updateDisabled(id, now, changeableBy(actor)),
     audit.statement,
     ...endAllAccess(id, { now, ...audited }),
     ...deleteUnfinishedSignIns(id, audited),
@@ -117,7 +116,7 @@ export async function enableUser(
 ): Promise<{ wasDisabled: boolean }> {
   const { id, email: name, organizationId } = await findChangeableUser(context, actor, reference);
   const wasDisabled = await writeChange(context, actor, {
-    statement: markUserEnabled(id, changeableBy(actor)),
+    statement: updateDisabled(id, null, changeableBy(actor)),
     entry: { action: "account.enabled", organizationId, target: { id, name } },
     after: (audited) => [context.credentials.forgetFailures(name, audited)],
   });
