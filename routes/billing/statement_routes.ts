@@ -27,7 +27,6 @@ const csvEnding = /(-values)?\.csv$/;
 const closed = { description: "The statement.", schema: schemas.statementResponseSchema };
 /** While closing an open month begins. */
 const errors = ["statement_not_closed"] as const;
-const csv = { responses: { 200: csvResponse }, errors };
 const onlyItsCursors = "A cursor is invalid after its open month was closed.";
 const csvDescription = "`adjustmentOf` is the earlier month that a line corrects, or empty. " +
   "`amount` is the exact product of `quantity` and `unitPrice`; without a price, both and `currency` are empty.";
@@ -35,6 +34,27 @@ const csvDescription = "`adjustmentOf` is the earlier month that a line corrects
 const valuesDescription =
   "A row for each value of each dimension of each line, however many there are: `properties` has the values " +
   "as JSON. The rows of a dimension add up to the line.";
+
+/** Returns what both files of a statement have in the document. The router has one route for them, because it doesn't tell paths apart within a segment. */
+function csvFiles(
+  path: `/${string}`,
+  { operationId, summary, lines }: Readonly<Record<"operationId" | "summary" | "lines", string>>,
+) {
+  const responses = { 200: csvResponse };
+  return [{
+    route: `GET ${path}.csv`,
+    operationId,
+    summary: `${summary} as CSV`,
+    description: `${lines} ${csvDescription}`,
+    responses,
+  }, {
+    route: `GET ${path}-values.csv`,
+    operationId: `${operationId}Values`,
+    summary: `${summary} by dimensions as CSV`,
+    description: valuesDescription,
+    responses,
+  }] as const;
+}
 
 export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
@@ -72,31 +92,12 @@ export function operatorStatementRoutes(app: OpenAPIHono<AppEnv>, parts: AppPart
     return c.json({ statement }, statement.status === "closing" ? 202 : isNew ? 201 : 200);
   });
 
-  // The router has one route for both, because it doesn't tell paths apart within a segment.
-  documentRoute(
-    app,
-    forOperators({
-      ...csv,
-      route: `GET ${operatorPath}/{id}.csv`,
-      operationId: "downloadStatement",
-      summary: "Download a statement as CSV",
-      description: `All lines, or those of one organization. ${csvDescription}`,
-      params: schemas.statementParamsSchema,
-      query: schemas.statementCsvQuerySchema,
-    }, "statements:read"),
-  );
-  documentRoute(
-    app,
-    forOperators({
-      ...csv,
-      route: `GET ${operatorPath}/{id}-values.csv`,
-      operationId: "downloadStatementValues",
-      summary: "Download a statement by dimensions as CSV",
-      description: valuesDescription,
-      params: schemas.statementParamsSchema,
-      query: schemas.statementCsvQuerySchema,
-    }, "statements:read"),
-  );
+  const files = { summary: "Download a statement", lines: "All lines, or those of one organization." };
+  for (const file of csvFiles(`${operatorPath}/{id}`, { operationId: "downloadStatement", ...files })) {
+    const params = schemas.statementParamsSchema;
+    const query = schemas.statementCsvQuerySchema;
+    documentRoute(app, forOperators({ ...file, errors, params, query }, "statements:read"));
+  }
   route({
     route: `GET ${operatorPath}/{id}`,
     operationId: "getStatement",
@@ -159,28 +160,16 @@ export function statementRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void
     return { ...page, statements: flat };
   });
 
-  documentRoute(app, {
-    ...csv,
-    ...common,
-    errors: [...common.errors, ...errors],
-    security: "session",
-    route: `GET ${memberPath}/{period}.csv`,
-    operationId: "downloadOrganizationStatement",
-    summary: "Download a statement of the active organization as CSV",
-    description: `All lines. ${csvDescription}`,
-    params: schemas.periodParamsSchema,
-  });
-  documentRoute(app, {
-    ...csv,
-    ...common,
-    errors: [...common.errors, ...errors],
-    security: "session",
-    route: `GET ${memberPath}/{period}-values.csv`,
-    operationId: "downloadOrganizationStatementValues",
-    summary: "Download a statement of the active organization by dimensions as CSV",
-    description: valuesDescription,
-    params: schemas.periodParamsSchema,
-  });
+  const files = { summary: "Download a statement of the active organization", lines: "All lines." };
+  for (
+    const file of csvFiles(`${memberPath}/{period}`, {
+      operationId: "downloadOrganizationStatement",
+      ...files,
+    })
+  ) {
+    const own = { ...common, errors: [...common.errors, ...errors], params: schemas.periodParamsSchema };
+    documentRoute(app, { ...file, ...own, security: "session" });
+  }
   route({
     route: `GET ${memberPath}/{period}`,
     operationId: "getOrganizationStatement",
