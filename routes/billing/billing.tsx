@@ -14,7 +14,7 @@ import {
   type StatementFigure,
   StatementFigures,
 } from "../../views/billing/statement_facts.tsx";
-import { LineQuantity, UsageLineTable } from "../../views/billing/statement_lines.tsx";
+import { amountColumn, LineQuantity, UsageLineTable } from "../../views/billing/statement_lines.tsx";
 import {
   billingCsvHref,
   billingHref,
@@ -288,12 +288,7 @@ type StatementItem = Pick<OrganizationStatement, "statement" | "adjustments" | "
 };
 
 function StatementTable({ frame, rows }: { frame: PortalFrame; rows: readonly StatementItem[] }) {
-  const amount: ItemColumn<StatementItem> = {
-    title: "Estimated",
-    isNumber: true,
-    cell: ({ amount, statement: { currency } }) =>
-      amount === null || currency === null ? "–" : <Amount value={amount} currency={currency} />,
-  };
+  const amount = amountColumn(({ amount, statement: { currency } }: StatementItem) => ({ amount, currency }));
   const lines: ItemColumn<StatementItem> = {
     title: "Lines",
     isNumber: true,

@@ -15,7 +15,12 @@ import {
   StatementFigures,
   StatementNotice,
 } from "../../views/billing/statement_facts.tsx";
-import { OrganizationChange, SignedQuantity, TotalTable } from "../../views/billing/statement_lines.tsx";
+import {
+  amountColumn,
+  OrganizationChange,
+  SignedQuantity,
+  TotalTable,
+} from "../../views/billing/statement_lines.tsx";
 import {
   isRunning,
   periodWords,
@@ -320,10 +325,8 @@ function OrganizationRows(props: FoundProps) {
       cell: ({ quantity }) => <SignedQuantity value={quantity} measure={measure} />,
     },
     ...(currency === null ? [] : [{
-      title: "Estimated",
-      isNumber: true,
+      ...amountColumn(({ amount }: StatementOrganization) => ({ amount, currency })),
       sort: sorted("amount"),
-      cell: ({ amount }: StatementOrganization) => <Amount value={amount} currency={currency} />,
     }]),
     ...(compared === null ? [] : [{
       title: versus(compared, statement.timezone),

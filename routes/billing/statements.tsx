@@ -18,7 +18,11 @@ import {
 } from "../../services/billing/mod.ts";
 import { organizationStatementPage } from "../../views/billing/statement.tsx";
 import { StatementBadge } from "../../views/billing/statement_facts.tsx";
-import { OrganizationChange, organizationChange } from "../../views/billing/statement_lines.tsx";
+import {
+  amountColumn,
+  OrganizationChange,
+  organizationChange,
+} from "../../views/billing/statement_lines.tsx";
 import {
   isRunning,
   periodWords,
@@ -33,7 +37,7 @@ import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import type { Fact } from "../../views/components/facts.tsx";
 import { TextField } from "../../views/components/field.tsx";
 import type { PageForm } from "../../views/components/form_page.tsx";
-import { type ItemColumn, ItemTable } from "../../views/components/item_table.tsx";
+import { ItemTable } from "../../views/components/item_table.tsx";
 import { statementsHref } from "../../views/components/links.ts";
 import { listHref } from "../../views/components/list_filters.tsx";
 import { ListPage } from "../../views/components/list_page.tsx";
@@ -224,11 +228,7 @@ function ChangedMost({ preview: { organizations, counts, statement, previous } }
     return percent === null || (percent !== undefined && Math.abs(percent) > 50);
   });
   if (previous === null || changed.length === 0) return null;
-  const amount: ItemColumn<StatementOrganization> = {
-    title: "Estimated",
-    isNumber: true,
-    cell: ({ amount }) => currency === null ? "–" : <Amount value={amount} currency={currency} />,
-  };
+  const amount = amountColumn(({ amount }: StatementOrganization) => ({ amount, currency }));
   return (
     <Card
       title="Changed by more than half"
@@ -265,12 +265,9 @@ function ChangedMost({ preview: { organizations, counts, statement, previous } }
 
 function StatementTable({ rows, now }: { rows: readonly StatementRow[]; now: number }) {
   const hasAmounts = rows.some(({ sums }) => sums !== null && sums.amount !== null);
-  const amount: ItemColumn<StatementRow> = {
-    title: "Estimated",
-    isNumber: true,
-    cell: ({ statement: { currency }, sums }) =>
-      sums === null || currency === null ? "–" : <Amount value={sums.amount} currency={currency} />,
-  };
+  const amount = amountColumn(({ statement: { currency }, sums }: StatementRow) => (
+    { amount: sums && sums.amount, currency }
+  ));
   return (
     <ItemTable
       label="Statements"

@@ -7,7 +7,8 @@ import type { EffectiveLimits, LimitsBelowUse } from "../../domain/billing/lower
 import { planNumberNames } from "../../domain/billing/plan.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
 import { Notice } from "../components/notice.tsx";
-import { Cell, LinkedName, Name, Row, Table } from "../components/table.tsx";
+import { ItemTable } from "../components/item_table.tsx";
+import { LinkedName, Name } from "../components/table.tsx";
 import type { Page } from "../layout.tsx";
 import { limitName, limitQuantity, notifyText } from "../text/limit.ts";
 import { organizationHref } from "../components/links.ts";
@@ -78,15 +79,16 @@ function limitText({ quantity, metric, mode, notifyAt }: ShownLimit, catalogue: 
 
 function ChangeTable({ changes }: { changes: readonly ValueChange[] }) {
   return (
-    <Table label="Changes" columns={["Setting", "Now", "New"]} isSmall>
-      {changes.map(({ name, before, after }) => (
-        <Row>
-          <Cell place="title" value={<Name text={name} />} />
-          <Cell label="Now" value={<span class="muted">{before}</span>} />
-          <Cell label="New" value={<span>{after}</span>} />
-        </Row>
-      ))}
-    </Table>
+    <ItemTable
+      label="Changes"
+      items={changes}
+      columns={[
+        { title: "Setting", in: "title", cell: ({ name }) => <Name text={name} /> },
+        { title: "Now", cell: ({ before }) => <span class="muted">{before}</span> },
+        { title: "New", cell: ({ after }) => <span>{after}</span> },
+      ]}
+      isSmall
+    />
   );
 }
 
@@ -134,21 +136,23 @@ function BelowUseWarning(
           one ? "uses" : "use"
         } more than the new limits allow. Existing data, keys and members stay. Usage beyond a hard limit is rejected.`}
       />
-      <Table label="Over the new limits" columns={["Organization", usedColumn, allowedColumn]} isSmall>
-        {found.map(({ organization: { id, name }, what, used, allowed }) => (
-          <Row>
-            <Cell place="title">
-              <LinkedName
-                href={organizationHref(id)}
-                name={name}
-                note={typeof what === "string" ? numberWords[what] : limitName(what, catalogue)}
-              />
-            </Cell>
-            <Cell label="Used" isNumber>{groupDigits(used)}</Cell>
-            <Cell label="Allowed" isNumber>{groupDigits(allowed)}</Cell>
-          </Row>
-        ))}
-      </Table>
+      <ItemTable
+        label="Over the new limits"
+        items={found}
+        columns={[
+          {
+            title: "Organization",
+            in: "title",
+            cell: ({ organization: { id, name }, what }) => {
+              const note = typeof what === "string" ? numberWords[what] : limitName(what, catalogue);
+              return <LinkedName href={organizationHref(id)} name={name} note={note} />;
+            },
+          },
+          { title: "Used", isNumber: true, cell: ({ used }) => groupDigits(used) },
+          { title: "Allowed", isNumber: true, cell: ({ allowed }) => groupDigits(allowed) },
+        ]}
+        isSmall
+      />
       {others > 0 && <p class="muted small">{`And ${countOf(others, "other organization")}.`}</p>}
     </>
   );
@@ -156,6 +160,3 @@ function BelowUseWarning(
 
 const notSearchedText =
   "We couldn't check in time who already uses more than the new limits allow. Usage beyond a hard limit is rejected.";
-
-const usedColumn = { title: "Used", isNumber: true };
-const allowedColumn = { title: "Allowed", isNumber: true };

@@ -82,12 +82,20 @@ function currencyOf(lines: readonly Priced[], { currency }: Pick<Statement, "cur
   return lines.some(({ amount }) => amount !== null) ? currency : null;
 }
 
+/** The column of amounts, each in a currency; a dash without one. */
+export const amountColumn = <Item,>(
+  of: (item: Item) => { readonly amount: string | null; readonly currency: string | null },
+): ItemColumn<Item> => ({
+  title: "Estimated",
+  isNumber: true,
+  cell(item) {
+    const { amount, currency } = of(item);
+    return currency === null ? "–" : <Amount value={amount} currency={currency} />;
+  },
+});
+
 const estimated = (currency: string | null): ItemColumn<Priced>[] =>
-  currency === null ? [] : [{
-    title: "Estimated",
-    isNumber: true,
-    cell: ({ amount }) => <Amount value={amount} currency={currency} />,
-  }];
+  currency === null ? [] : [amountColumn(({ amount }) => ({ amount, currency }))];
 
 const unitPrice = (currency: string | null): ItemColumn<StatementLine>[] =>
   currency === null ? [] : [{
