@@ -29,20 +29,22 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
 };
 
 export async function pageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
-  if (isEmbedPath(c.req.path)) return await embedPageError(c, error, parts);
+  const isEmbedded = isEmbedPath(c.req.path);
   // The session ended after it was looked up.
-  if (error.code === "unauthenticated") return toSignIn(c, parts);
+  if (error.code === "unauthenticated") return isEmbedded ? await sessionOver(c, parts) : toSignIn(c, parts);
   const firstPage = firstPageOf(c, error);
   if (firstPage !== null) return redirect(c, firstPage);
+  setErrorHeaders(c, error);
+  const title = errorTitles[error.code] ?? "Something went wrong";
+  if (isEmbedded) return await embedError(c, error, { parts, title });
   // The page must also come when the database is unavailable.
   const session = await findSession(c, parts).catch(() => null);
   const isConsole = session?.isOperator === true && isConsolePath(c.req.path);
   const frame = session === null ? gateFrame(parts) : { ...portalFrame(parts, session), isConsole };
-  setErrorHeaders(c, error);
   const page = errorPage({
     frame,
     status: error.status,
-    title: errorTitles[error.code] ?? "Something went wrong",
+    title,
     message: error.message,
     requestId: c.get("requestId"),
     helpers: error.code === "forbidden" && session !== null && !isConsole
@@ -60,14 +62,6 @@ async function helpersFor(c: AppContext, { services }: PortalParts, session: Ses
   const { organization, ...rest } = sessionActor(c, session);
   if (organization === null) return [];
   return await listOwners(services, activeAccess({ ...rest, organization })).catch(() => []);
-}
-
-async function embedPageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
-  if (error.code === "unauthenticated") return await sessionOver(c, parts);
-  const firstPage = firstPageOf(c, error);
-  if (firstPage !== null) return redirect(c, firstPage);
-  setErrorHeaders(c, error);
-  return await embedError(c, error, { parts, title: errorTitles[error.code] ?? "Something went wrong" });
 }
 
 /** Returns the address of a list's first page if its cursor is of a list that has changed, such as that of a closed month. */
