@@ -26,16 +26,15 @@ import { webhookHref } from "../../views/outbox/webhook.tsx";
 import type { App } from "../env.ts";
 import { failingWebhooksHref } from "../outbox/failing_webhooks.tsx";
 import { readSystemState } from "../system_state.ts";
-import { type PortalParts, sendPage } from "../portal/page.ts";
-import { operatorFrame, operatorHome, operatorPages } from "../portal/operator_page.ts";
+import { mountPage } from "../portal/noun_pages.ts";
+import { consolePages, operatorHome } from "../portal/operator_page.ts";
+import type { PortalParts } from "../portal/page.ts";
 
 const namedMax = 3;
 
 export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const { get } = operatorPages(app, parts);
-  get(operatorHome, async (c, actor) => {
-    const frame = operatorFrame(parts, actor);
+  mountPage(consolePages(app, parts, "operator"), operatorHome, async (c, { actor, frame }) => {
     const { now } = frame;
     const [overview, state, billing, failing, ofCustomers] = await Promise.all([
       readForOperator(services, actor, {
@@ -53,7 +52,7 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
       ? { name: "Usage", unit: null }
       : summedMetricOf(overview.catalogue, overview.metric);
     const health = healthOf(state, frame);
-    const page = overviewPage({
+    return overviewPage({
       frame,
       updated: clockTime(overview.updatedAt),
       metrics: overview.metrics.map((metric) => ({ metric, name: nameOf(metric) })),
@@ -80,7 +79,6 @@ export function operatorOverviewRoutes(app: App, parts: PortalParts): void {
       ],
       health,
     });
-    return await sendPage(c, page);
   });
 }
 

@@ -9,14 +9,14 @@ import type { OrganizationFilter } from "../../views/meter/usage_filters.tsx";
 import { operatorUsagePage } from "../../views/console/usage.tsx";
 import type { App, AppContext } from "../env.ts";
 import { explorerOf, readRejected, usageRequest } from "../meter/usage_pages.ts";
-import { type PortalParts, sendPage } from "../portal/page.ts";
-import { operatorFrame, operatorPages } from "../portal/operator_page.ts";
+import { mountPage } from "../portal/noun_pages.ts";
+import { consolePages } from "../portal/operator_page.ts";
+import type { PortalParts } from "../portal/page.ts";
 
 const path = "/operator/usage";
 
 export function operatorUsagePages(app: App, parts: PortalParts): void {
-  operatorPages(app, parts).get(path, async (c, actor) => {
-    const frame = operatorFrame(parts, actor);
+  mountPage(consolePages(app, parts, "operator/usage"), path, async (c, { actor, frame }) => {
     const requested = usageRequest(c, { now: frame.now });
     const { organizationId, planId, ...search } = organizationQuery(c);
     const numbers = await readForOperator(parts.services, actor, {
@@ -42,15 +42,12 @@ export function operatorUsagePages(app: App, parts: PortalParts): void {
       numbers,
     );
     const ofOrganization = organization && { ...frame, base: organizationHref(organization.id) };
-    return await sendPage(
-      c,
-      operatorUsagePage({
-        frame,
-        ...explorer,
-        ...{ chosen: organization, plan },
-        rejected: rejected && ofOrganization && { ...rejected, frame: ofOrganization },
-      }),
-    );
+    return operatorUsagePage({
+      frame,
+      ...explorer,
+      ...{ chosen: organization, plan },
+      rejected: rejected && ofOrganization && { ...rejected, frame: ofOrganization },
+    });
   });
 }
 

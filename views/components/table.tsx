@@ -95,14 +95,7 @@ export function Cell(props: CellProps) {
 }
 
 function classesOf(
-  { place, isNumber, isOptional, drop, isOffCard, isQuiet }: {
-    place?: string;
-    isNumber?: boolean;
-    isOptional?: boolean;
-    drop?: number;
-    isOffCard?: boolean;
-    isQuiet?: boolean;
-  },
+  { place, isNumber, isOptional, drop, isOffCard, isQuiet }: Omit<CellProps, "label" | "value" | "children">,
 ): string | undefined {
   const classes = [
     place,

@@ -20,7 +20,8 @@ import { PageHead, type PageLink } from "../components/page_head.tsx";
 import { Quantity } from "../components/quantity.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { Share } from "../components/share.tsx";
-import { Cell, LinkedName, Row, Table } from "../components/table.tsx";
+import { ItemTable } from "../components/item_table.tsx";
+import { LinkedName } from "../components/table.tsx";
 import type { Health } from "./health.ts";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { limitName } from "../text/limit.ts";
@@ -116,12 +117,6 @@ export function overviewPage(props: OverviewProps): Page {
 function Customers(
   { customers, activeCount, measure }: Pick<OverviewProps, "customers" | "activeCount" | "measure">,
 ) {
-  const columns = [
-    "Organization",
-    { title: measure.name, isNumber: true },
-    "Share",
-    { title: "Change", isNumber: true, isOptional: true },
-  ];
   return (
     <Card
       title="Top organizations this month"
@@ -132,25 +127,26 @@ function Customers(
         ? <EmptyState title="No active organizations" text="No organization has recorded usage this month." />
         : (
           <>
-            <Table label="Top organizations" columns={columns} isSmall>
-              {customers.map((customer) => (
-                <Row>
-                  <Cell place="title" value={<LinkedName {...customer} />} />
-                  <Cell
-                    label={measure.name}
-                    isNumber
-                    value={<Quantity value={customer.sum} measure={measure} />}
-                  />
-                  <Cell label="Share" value={<Share percent={customer.share} />} />
-                  <Cell
-                    label="Change"
-                    isNumber
-                    isOptional
-                    value={<ShortChange percent={customer.change} />}
-                  />
-                </Row>
-              ))}
-            </Table>
+            <ItemTable
+              label="Top organizations"
+              items={customers}
+              columns={[
+                { title: "Organization", in: "title", cell: (customer) => <LinkedName {...customer} /> },
+                {
+                  title: measure.name,
+                  isNumber: true,
+                  cell: ({ sum }) => <Quantity value={sum} measure={measure} />,
+                },
+                { title: "Share", cell: ({ share }) => <Share percent={share} /> },
+                {
+                  title: "Change",
+                  isNumber: true,
+                  isOptional: true,
+                  cell: ({ change }) => <ShortChange percent={change} />,
+                },
+              ]}
+              isSmall
+            />
             <footer>
               <p class="muted small">
                 {`${customers.length} of ${groupDigits(activeCount)} active this month`}
