@@ -15,7 +15,7 @@ import {
 } from "../../domain/search.ts";
 import { activeAccess } from "../../services/access/mod.ts";
 import { listStatements } from "../../services/billing/mod.ts";
-import { searchAsMember, searchAsOperator } from "../../services/console/mod.ts";
+import { searchAsMember, searchAsOperator, type SearchInput } from "../../services/console/mod.ts";
 import { SubmitButton } from "../../views/components/button.tsx";
 import { Form } from "../../views/components/form.tsx";
 import { Icon, type IconName } from "../../views/components/icon.tsx";
@@ -35,11 +35,6 @@ import type { App, AppContext } from "../env.ts";
 import { inTime } from "../portal/in_time.ts";
 import { operatorFrame, operatorHome, operatorPages } from "../portal/operator_page.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../portal/page.ts";
-
-interface SearchInput {
-  readonly text: string;
-  readonly signal: AbortSignal;
-}
 
 export function searchRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;

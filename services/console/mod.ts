@@ -21,7 +21,7 @@ export {
 } from "./organizations.ts";
 export { type PasswordLink, resetUserPassword, sendPasswordReset } from "./passwords.ts";
 export { readFirstSteps, readOverview } from "./portal_overview.ts";
-export { searchAsMember, searchAsOperator } from "./search.ts";
+export { searchAsMember, searchAsOperator, type SearchInput } from "./search.ts";
 export { operatorUsageInput, readForOperator, sumUsageOfOrganizations } from "./usage.ts";
 export { type OperatorUsageInput, recordUsageAsOperator } from "./usage_recording.ts";
 export { accessToRecord, listRecordsOfOrganizations } from "./usage_records.ts";

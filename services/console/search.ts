@@ -6,7 +6,7 @@ import { keysOpenTo } from "../keys/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { readForOperator } from "./usage.ts";
 
-interface SearchInput {
+export interface SearchInput {
   readonly text: string;
   readonly signal: AbortSignal;
 }
