@@ -1,4 +1,5 @@
 // Plans: named sets of limits for organizations.
+import type { Changes } from "../changes.ts";
 import type { FeatureNames } from "../feature.ts";
 import {
   type BudgetLimit,
@@ -50,12 +51,12 @@ export interface OrganizationPlan {
 }
 
 /** Numbers to change. Omitted numbers keep their values. */
-export type PlanNumbersChange = { readonly [Name in keyof PlanNumbers]?: number | undefined };
+export type PlanNumbersChange = Changes<PlanNumbers>;
 
 /** The numbers that an organization has instead of its plan's; null for the plan's. */
 export type NumberOverrides = { readonly [Name in keyof PlanNumbers]: number | null };
 /** Overrides to change. Omitted ones keep their values; null removes an override. */
-export type NumberOverridesChange = { readonly [Name in keyof PlanNumbers]?: number | null | undefined };
+export type NumberOverridesChange = Changes<NumberOverrides>;
 
 /** The values that an organization has instead of its plan's. */
 export interface PlanOverrides extends NumberOverrides {

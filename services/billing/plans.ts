@@ -1,4 +1,5 @@
 // Plans: what organizations may use.
+import type { Changes } from "../../domain/changes.ts";
 import { parseBudget, parseLimits, replaceLimits } from "../../db/meter/mod.ts";
 import {
   deletePlanRow,
@@ -20,13 +21,7 @@ import { isId, newId } from "../../domain/id.ts";
 import { sortedPermissions } from "../../domain/keys/key_permissions.ts";
 import { plansMax } from "../../domain/limits.ts";
 import { type BudgetLimit, hasQuantity, limitsText, type NewLimit } from "../../domain/meter/usage_limit.ts";
-import {
-  type Plan,
-  planDifferences,
-  planNumberNames,
-  type PlanNumbers,
-  type PlanNumbersChange,
-} from "../../domain/billing/plan.ts";
+import { type Plan, planDifferences, planNumberNames, type PlanNumbers } from "../../domain/billing/plan.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeAndRead, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
@@ -98,20 +93,11 @@ export async function createPlan(
     : planTakenError();
 }
 
-/** Fields to change. Omitted fields keep their values. */
-export interface PlanChange extends PlanNumbersChange {
-  readonly name?: string | undefined;
-  /** True makes it the default plan, instead of the current one. */
-  readonly isDefault?: boolean | undefined;
-  /** Replaces the whole list. Limits with the scope of an existing one keep what counts against them. */
-  readonly limits?: readonly NewLimit[] | undefined;
-  /** Replaces the whole budget of keys that are created from now on. */
-  readonly defaultBudget?: readonly BudgetLimit[] | undefined;
-  /** Replaces the whole list. Features that it lacks lose their names. */
-  readonly features?: readonly string[] | undefined;
-  /** Replaces all names. */
-  readonly featureNames?: FeatureNames | undefined;
-}
+/**
+ * Fields to change. Omitted fields keep their values. Lists and names replace the whole list or all names: limits with the scope of an
+ * existing one keep what counts against them, and features that `features` lacks lose their names. `isDefault`: true makes it the default.
+ */
+export type PlanChange = Changes<NewPlanInput>;
 
 /** Changes a plan, effective on the next request. @throws {AppError} `not_found`, `plan_taken`, `validation_failed`. */
 export async function changePlan(

@@ -1,4 +1,5 @@
 // Webhook endpoints: list, create, change, rotate the secret, delete. A secret leaves this file once, when it is created.
+import type { Changes } from "../../domain/changes.ts";
 import {
   disableWebhook,
   enableWebhook,
@@ -53,13 +54,10 @@ export interface WebhookInput {
   readonly description?: string | undefined;
 }
 
-export interface WebhookChange {
+export type WebhookChange = Changes<WebhookInput> & {
   readonly id: string;
-  readonly url?: string | undefined;
-  readonly events?: readonly string[] | undefined;
-  readonly description?: string | undefined;
   readonly enabled?: boolean | undefined;
-}
+};
 
 /** An endpoint with its new secret, which is never available again. */
 export interface CreatedWebhook {
