@@ -269,16 +269,11 @@ export function findStatementsOf(
     ORDER BY t.number DESC LIMIT ${limit}`);
 }
 
-interface BilledOrganization {
-  readonly number: number;
-  readonly series: number;
-}
-
 /** Returns organizations with usage by number, from after one, or only one; deleted ones until their sums are deleted. */
 export function findBilledOrganizations(
   database: DatabaseReader,
   { after, limit, organizationId }: { after: number; limit: number; organizationId?: string | undefined },
-): Promise<BilledOrganization[]> {
+): Promise<{ readonly number: number; readonly series: number }[]> {
   const isWanted = organizationId === undefined ? sql`true` : sql`o.id = ${organizationId}`;
   return database.read(sql`
     SELECT o.number, o.series FROM organizations o

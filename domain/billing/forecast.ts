@@ -1,17 +1,9 @@
 // What a running month is compared with, and what it may amount to.
 import { parsePeriodQuery } from "../meter/usage_period.ts";
 import type { UsageWindow } from "../meter/usage_window.ts";
-import type { Statement } from "./statement.ts";
+import type { AmountParts, Statement } from "./statement.ts";
 
 const dayMs = 86_400_000;
-
-/** Parts of the amount of a month, exact decimals. */
-export interface AmountParts {
-  /** Without adjustments of earlier months. */
-  readonly usage: string | null;
-  /** Adjustments, peaks, levels and distinct values, which don't grow with the days. */
-  readonly steady: string | null;
-}
 
 /** Returns the days of the month before that are as many as have passed of the running month. */
 export function sameDays({ timezone }: Pick<Statement, "timezone">, now: number): UsageWindow {

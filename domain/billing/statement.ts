@@ -187,6 +187,25 @@ export interface StatementTotal extends StatementUsage {
 /** Voided records of a statement's month. Lines don't include them, except those of an earlier statement. */
 export type StatementVoid = StatementUsage;
 
+/** Parts of the amount of a month, exact decimals. */
+export interface AmountParts {
+  /** Without adjustments of earlier months. */
+  readonly usage: string | null;
+  /** Adjustments, peaks, levels and distinct values, which don't grow with the days. */
+  readonly steady: string | null;
+}
+
+/** A page of a statement's lines, or of one organization's. */
+export interface StatementPage {
+  readonly statement: Statement;
+  /** On the first page only, as are `amount`, the sum of all amounts, and `voided`, which is only for one organization. */
+  readonly totals: readonly StatementTotal[] | null;
+  readonly amount: string | null;
+  readonly parts: AmountParts | null;
+  readonly voided: readonly StatementVoid[] | null;
+  readonly lines: readonly StatementLine[];
+}
+
 /** One organization's part of a statement. */
 export interface StatementOrganization {
   readonly id: string;

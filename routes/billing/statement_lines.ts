@@ -3,17 +3,11 @@ import { pageItemsDefault, pageItemsMax, statementWaitMs } from "../../domain/li
 import { sameDays } from "../../domain/billing/forecast.ts";
 import { metricKey, shiftPeriod, type Statement } from "../../domain/billing/statement.ts";
 import { readStatement, readUsageOfDays, type StatementScope } from "../../services/billing/mod.ts";
-import type { LinesBefore, OrganizationLines } from "../../views/billing/statement.tsx";
+import type { LinesBefore } from "../../views/billing/statement.tsx";
 import { isRunning } from "../../views/billing/statement_text.ts";
 import type { AppContext } from "../env.ts";
 import { ifFound, inTime } from "../portal/in_time.ts";
 import type { PortalParts } from "../portal/page.ts";
-
-interface ShownLines {
-  readonly shown: OrganizationLines | null;
-  readonly before: LinesBefore | null;
-  readonly nextCursor: string | null;
-}
 
 /** Reads a page of lines, and those of last month, or of as many of its days, for comparison. Without lines if reports are busy. @throws {AppError} `not_found`. */
 export async function readShownLines(
@@ -24,7 +18,7 @@ export async function readShownLines(
     cursor?: string | undefined;
     limit?: number;
   },
-): Promise<ShownLines> {
+) {
   if (statement.status === "closing") return { shown: null, before: null, nextCursor: null };
   const [found, before] = await Promise.all([
     inTime(

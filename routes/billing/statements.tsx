@@ -118,11 +118,9 @@ export function statementPages(app: App, parts: PortalParts): void {
   });
 }
 
+type Preview = Awaited<ReturnType<typeof listStatementOrganizations>>;
 /** Sums of a statement over all organizations. */
-interface StatementSums {
-  readonly counts: { readonly all: number; readonly adjusted: number };
-  readonly amount: string | null;
-}
+type StatementSums = Pick<Preview, "counts" | "amount">;
 
 interface StatementRow {
   readonly statement: Statement;
@@ -156,8 +154,6 @@ function statementSums({ services }: PortalParts) {
     return statements.map((statement) => ({ statement, sums: sums.get(statement.id) ?? null }));
   };
 }
-
-type Preview = Awaited<ReturnType<typeof listStatementOrganizations>>;
 
 /**
  * The page that asks whether to close a month.

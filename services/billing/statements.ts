@@ -15,17 +15,13 @@ import {
   isPeriod,
   lastEndedPeriod,
   nextMonth,
-  type NextStatement,
   notClosedError,
   openMonths,
   openStatement,
   type OrganizationStatement,
   type Statement,
-  type StatementLine,
-  type StatementTotal,
-  type StatementVoid,
+  type StatementPage,
 } from "../../domain/billing/statement.ts";
-import type { AmountParts } from "../../domain/billing/forecast.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
@@ -59,12 +55,7 @@ export function statementsFor(actor: OperatorActor, organizationId?: string): St
 export async function listStatements(
   context: SessionContext,
   { limit, cursor }: PageInput,
-): Promise<{
-  statements: Statement[];
-  open: Statement[];
-  next: NextStatement;
-  nextCursor: string | null;
-}> {
+) {
   const { database, clock, config } = context;
   const before = await numberOfCursor(context, cursor);
   const { rows, nextCursor } = await readPage(
@@ -91,8 +82,7 @@ export async function getStatement(context: SessionContext, id: string): Promise
  *
  * @param input `id`: a statement's id, `open`, or a month such as `2026-10`, closed or open.
  * @returns Lines by organization, month (the statement's own first), product and metric; those of one organization in the order of
- *   the catalogue. `totals`, `amount` (the sum of all amounts) and `voided` are on the first page only; `voided` is only for one
- *   organization.
+ *   the catalogue.
  * @throws {AppError} `not_found`; `validation_failed` for an invalid cursor, also one from before the month was closed;
  *   `statement_not_closed` if closing begins while an open month is read; `unavailable`.
  */
@@ -100,15 +90,7 @@ export async function readStatement(
   context: SessionContext,
   { reader, organizationId }: StatementScope,
   { id, limit, cursor, signal }: PageInput & { id: string; signal: AbortSignal },
-): Promise<{
-  statement: Statement;
-  totals: StatementTotal[] | null;
-  amount: string | null;
-  parts: AmountParts | null;
-  voided: StatementVoid[] | null;
-  lines: StatementLine[];
-  nextCursor: string | null;
-}> {
+): Promise<StatementPage & { readonly nextCursor: string | null }> {
   const month = await requireMonth(context, id);
   const statement = toStatement(month);
   const after = cursor === undefined ? undefined : parseLineCursor(cursor, month);

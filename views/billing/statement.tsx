@@ -1,11 +1,5 @@
 // One organization's part of a statement, for its members and for operators.
-import type { AmountParts } from "../../domain/billing/forecast.ts";
-import type {
-  Statement,
-  StatementLine,
-  StatementTotal,
-  StatementVoid,
-} from "../../domain/billing/statement.ts";
+import type { Statement, StatementPage, StatementTotal } from "../../domain/billing/statement.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Amount } from "../components/amount.tsx";
 import { ButtonLink } from "../components/button.tsx";
@@ -27,17 +21,6 @@ import {
 } from "./statement_facts.tsx";
 import { AdjustmentTable, LineQuantity, UsageLineTable, VoidTable } from "./statement_lines.tsx";
 
-/** A page of an organization's lines in a month. */
-export interface OrganizationLines {
-  readonly statement: Statement;
-  /** On the first page only, as are `amount` and `voided`. */
-  readonly totals: readonly StatementTotal[] | null;
-  readonly amount: string | null;
-  readonly parts: AmountParts | null;
-  readonly voided: readonly StatementVoid[] | null;
-  readonly lines: readonly StatementLine[];
-}
-
 /** The organization’s usage in the month before, or in as many of its days. */
 export interface LinesBefore extends AmountBefore {
   /** Without adjustments, by `metricKey`. */
@@ -52,7 +35,7 @@ export interface OrganizationStatementProps {
   /** Null on the organization's own pages. `isDeleted`: it has no page. */
   readonly organization: { readonly id: string; readonly name: string; readonly isDeleted: boolean } | null;
   /** Null if they could not be read in time, and while the month is being closed. */
-  readonly shown: OrganizationLines | null;
+  readonly shown: StatementPage | null;
   /** Null if it is unknown. */
   readonly before: LinesBefore | null;
   readonly csvHref: string;
@@ -112,7 +95,7 @@ export function EstimateNote() {
 
 function figuresOf(
   { frame, statement, before, nextHref }: OrganizationStatementProps,
-  { totals, amount, parts, voided, lines }: OrganizationLines & { totals: readonly StatementTotal[] },
+  { totals, amount, parts, voided, lines }: StatementPage & { totals: readonly StatementTotal[] },
 ): StatementFigure[] {
   const [main] = totals;
   return [
@@ -151,7 +134,7 @@ function figuresOf(
 function Lines(
   { frame: { now }, before, nextHref, shown: { statement, lines, voided, totals } }:
     & Pick<OrganizationStatementProps, "frame" | "before" | "nextHref">
-    & { readonly shown: OrganizationLines },
+    & { readonly shown: StatementPage },
 ) {
   const usage = lines.filter(({ adjustmentOf }) => adjustmentOf === null);
   const adjustments = lines.filter(({ adjustmentOf }) => adjustmentOf !== null);

@@ -1,7 +1,7 @@
 // What a statement says first: its status, the days that it is about, and its figures.
 import type { Child } from "hono/jsx";
-import { type AmountParts, forecastAmount } from "../../domain/billing/forecast.ts";
-import type { Statement } from "../../domain/billing/statement.ts";
+import { forecastAmount } from "../../domain/billing/forecast.ts";
+import type { AmountParts, Statement } from "../../domain/billing/statement.ts";
 import { Badge } from "../components/badge.tsx";
 import { ShortChange } from "../components/change.tsx";
 import { Notice } from "../components/notice.tsx";

@@ -132,20 +132,11 @@ export async function* readLines(
   }
 }
 
-interface StatementStep {
-  /** The number of the last organization that they are about. */
-  readonly through: number;
-  /** Encoded lines, a limited number in each. */
-  readonly lines: readonly string[];
-  /** The usage of the lines by the values of dimensions, encoded. */
-  readonly values: readonly string[];
-}
-
-/** Finds the lines of the next organizations, to close a month. @returns Null after the last organization. */
+/** Finds the lines of the next organizations, to close a month, and their usage by the values of dimensions. @returns Null after the last organization. */
 export async function readStatementStep(
   context: JobContext,
   { number, progress: after }: JobTime & StatementProgress,
-): Promise<StatementStep | null> {
+) {
   const [month] = await findStatements(context.database, { limit: 1 });
   if (month?.number !== number) return null;
   const charges = await readCharges(context, { month, after, isSplit: true });

@@ -7,10 +7,8 @@ import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import {
   type StatementLine,
   statementLineId,
-  type StatementTotal,
-  type StatementVoid,
+  type StatementPage,
 } from "../../../domain/billing/statement.ts";
-import type { AmountParts } from "../../../domain/billing/forecast.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { catalogueOrder, type Product } from "../../../domain/meter/product.ts";
 import { invalidCursorError, readPage } from "../../pages.ts";
@@ -26,14 +24,7 @@ type PageOfLines = JobTime & StatementPart & { after: StatementLinePosition | un
 export async function readStatementLines(
   context: JobContext,
   page: PageOfLines,
-): Promise<{
-  totals: StatementTotal[] | null;
-  amount: string | null;
-  parts: AmountParts | null;
-  voided: StatementVoid[] | null;
-  lines: StatementLine[];
-  nextCursor: string | null;
-}> {
+): Promise<Omit<StatementPage, "statement"> & { readonly nextCursor: string | null }> {
   const { organizationId } = page;
   const { lines, ...sums } = organizationId === undefined
     ? await readAll(context, page)

@@ -9,12 +9,11 @@ import {
 import { isId } from "../../../domain/id.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import type {
-  OrganizationStatement,
+  AmountParts,
   StatementOrganization,
   StatementOrganizationSort,
   StatementTotal,
 } from "../../../domain/billing/statement.ts";
-import type { AmountParts } from "../../../domain/billing/forecast.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
@@ -147,10 +146,7 @@ export async function readOrganizationStatements(
     limit: number;
     before: number | undefined;
   },
-): Promise<{
-  rows: (Omit<OrganizationStatement, "statement"> & { statement: StatementRow })[];
-  nextCursor: string | null;
-}> {
+) {
   const { database } = context;
   const { rows, nextCursor } = await readPage(
     (limit) => findStatementsOf(database, { organizationId, limit, before }),

@@ -9,8 +9,7 @@ import {
   statementTotalsReadMax,
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
-import { metricKey, type StatementTotal } from "../../../domain/billing/statement.ts";
-import type { AmountParts } from "../../../domain/billing/forecast.ts";
+import { type AmountParts, metricKey, type StatementTotal } from "../../../domain/billing/statement.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { catalogueOrder, type Product } from "../../../domain/meter/product.ts";
 import type { JobContext, JobTime } from "../../reports/job_context.ts";
