@@ -80,19 +80,13 @@ export function insertChangeEvent(
 const withOrganization = (facts: Statement): Statement =>
   sql`json_set(${facts}, '$.organization', json_object('id', o.id, 'externalId', o.external_id, 'name', o.name))`;
 
-/** A position in the list, which is ordered by time and then by number, both descending. */
-interface EventPosition {
-  readonly at: number;
-  readonly seq: number;
-}
-
 interface EventQuery {
   /** Null for those of all organizations, and those of none. */
   readonly organizationId: string | null;
   readonly types: readonly EventType[];
   readonly from: number;
-  /** Selects events before this position. */
-  readonly before: EventPosition;
+  /** Selects events before this position in the list, which is ordered by time and then by number, both descending. */
+  readonly before: Pick<EventRow, "at" | "seq">;
   readonly limit: number;
 }
 

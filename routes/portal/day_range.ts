@@ -1,19 +1,15 @@
 // A range of days from two optional date fields.
 import { parseDay, periodFaults } from "../../domain/meter/usage_period.ts";
 
-/** A range in milliseconds since 1970: `from` is included, `to` is not. Undefined: no bound. */
-interface DayRange {
-  readonly from: number | undefined;
-  readonly to: number | undefined;
-  /** One sentence for each invalid field. */
-  readonly errors: { readonly from?: string; readonly to?: string };
-}
-
-/** @param days The first and the last day, both included, such as `2026-11-01`. @param timezone An IANA name. */
+/**
+ * Returns a range without bounds for missing days: `from` is included, `to` is not. `errors`: a sentence for each invalid field.
+ *
+ * @param days The first and the last day, both included, such as `2026-11-01`.
+ */
 export function dayRange(
   days: { readonly from: string | null; readonly to: string | null },
   timezone: string,
-): DayRange {
+) {
   const [from, to] = [dayOf(days.from, timezone), dayOf(days.to, timezone)];
   const isReversed = from.start !== undefined && to.start !== undefined && from.start > to.start;
   const toError = to.error ?? (isReversed ? periodFaults.dayOrder : undefined);

@@ -46,13 +46,6 @@ export interface DeliveryFilter {
   readonly to?: number | undefined;
 }
 
-/** Attempts on a day of UTC, such as `2026-11-20`. */
-export interface WebhookHealthDay {
-  readonly day: string;
-  readonly succeeded: number;
-  readonly failed: number;
-}
-
 /** Deliveries by id, also those that wait, or those of a range that failed or were held, or `all` that don't wait. */
 export type ReplayInput = { readonly deliveryIds: readonly string[] } | ReplayRange;
 
@@ -112,12 +105,12 @@ export function countReplayable({ database }: SessionContext, owner: WebhookOwne
   return count(database, referenceOf(owner, webhookId));
 }
 
-/** Returns the last days, the oldest first. @throws {AppError} `forbidden`. */
+/** Returns the attempts of the last days of UTC, such as `2026-11-20`, the oldest first. @throws {AppError} `forbidden`. */
 export async function readWebhookHealth(
   { database, clock }: SessionContext,
   owner: WebhookOwner,
   webhookId: string,
-): Promise<WebhookHealthDay[]> {
+) {
   const first = Math.floor(clock() / dayMs) - webhookHealthDays + 1;
   const rows = await findWebhookDays(database, referenceOf(owner, webhookId), first);
   return Array.from({ length: webhookHealthDays }, (_, index) => {

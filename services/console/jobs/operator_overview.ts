@@ -1,6 +1,5 @@
 // The numbers of the operator's overview, in UTC, read by the reports thread.
 import {
-  type ActiveOrganizations,
   countActiveOrganizations,
   countSeries,
   findBusiestTotals,
@@ -10,7 +9,6 @@ import {
   findTopCustomers,
   type ReachedLimit,
   sumWindows,
-  type SuspendedOrganizations,
   type WindowTotalRow,
 } from "../../../db/meter/mod.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
@@ -22,15 +20,8 @@ import {
 } from "../../../domain/limits.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
 import { monthSoFar } from "../../../domain/meter/month_so_far.ts";
-import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
-import {
-  percentChange,
-  percentOf,
-  reportStack,
-  type UsageStack,
-} from "../../../domain/meter/usage_report.ts";
-import type { RunningOut } from "../../../domain/console/organization_list.ts";
-import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
+import { coloredProducts } from "../../../domain/meter/catalogue.ts";
+import { percentChange, percentOf, reportStack } from "../../../domain/meter/usage_report.ts";
 import { findCatalogue } from "../../meter/jobs/mod.ts";
 import { inSteps, readLimitLevels } from "./organization_ranking.ts";
 import { readRunningOut } from "./running_out.ts";
@@ -50,31 +41,8 @@ interface OverviewFigure {
   readonly change: number | null;
 }
 
-export interface OperatorOverview {
-  readonly updatedAt: number;
-  /** By records of the two months, most first. */
-  readonly metrics: readonly string[];
-  /** The metric of what follows; null without any usage. */
-  readonly metric: string | null;
-  /** Compared with the same day a week before until this time of day. */
-  readonly today: OverviewFigure;
-  /** Compared with the same part of the month before. */
-  readonly month: OverviewFigure;
-  readonly days: readonly UsageWindow[];
-  readonly chart: UsageStack;
-  readonly catalogue: Catalogue;
-  /** True if there are more products and metrics than these sums include. */
-  readonly isPartial: boolean;
-  readonly organizations: ActiveOrganizations;
-  readonly customers: readonly TopCustomer[];
-  /** Suspended organizations that sent requests in the last day. */
-  readonly suspended: SuspendedOrganizations;
-  /** Organizations that have hit a hard or cutoff limit, the latest first; at most 100. */
-  readonly reachedLimits: readonly ReachedLimit[];
-  /** Organizations that have used up only soft limits. */
-  readonly aboveCount: number;
-  readonly runningOut: RunningOut;
-}
+/** The numbers of {@linkcode readAnew}. */
+export type OperatorOverview = Awaited<ReturnType<typeof readAnew>>;
 
 interface TopCustomer extends OverviewFigure {
   readonly id: string;
@@ -108,7 +76,7 @@ export async function readOverview(
 async function readAnew(
   context: JobContext,
   { now, metric: wanted }: { now: number; metric: string | null },
-): Promise<OperatorOverview> {
+) {
   const { database } = context;
   const times = timesAt(now);
   const found = await findBusiestTotals(database, {
@@ -133,9 +101,13 @@ async function readAnew(
   const catalogue = await findCatalogue(context, {});
   return {
     updatedAt: now,
+    /** By records of the two months, most first. */
     metrics,
+    /** The metric of what follows; null without any usage. */
     metric,
+    /** Compared with the same day a week before until this time of day. */
     today: figureOf(at(0), at(1)),
+    /** Compared with the same part of the month before. */
     month: figureOf(at(2), at(3)),
     days,
     chart: reportStack(
@@ -143,15 +115,19 @@ async function readAnew(
       { windows: days.length, named: coloredProducts(catalogue) },
     ),
     catalogue,
+    /** True if there are more products and metrics than these sums include. */
     isPartial: found.length > totals.length,
     organizations,
     customers: metric === null ? [] : await readCustomers(context, { metric, times, total: at(2) }),
+    /** Suspended organizations that sent requests in the last day. */
     suspended: await findSuspended(database, {
       since: now - dayMs,
       noteMs: apiKeyUsedIntervalMs,
       limit: suspendedNamedMax,
     }),
+    /** Organizations that have hit a hard or cutoff limit, the latest first. */
     reachedLimits: await readReachedLimits(context, { now }),
+    /** Organizations that have used up only soft limits. */
     aboveCount: [...(await readLimitLevels(context, { now })).values()].filter((level) => level === "above")
       .length,
     runningOut: await readRunningOut(context, { now }),

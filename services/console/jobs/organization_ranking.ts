@@ -87,19 +87,14 @@ async function keep<T>(
   return value;
 }
 
-interface RankedOrganizations {
-  readonly numbers: readonly number[];
-  readonly rankAt: (index: number) => Rank;
-}
-
 /** Sorts organizations, given the newest first, by their usage of a metric or its growth; those without any come last. */
 export async function rankOrganizations(
   context: JobContext,
   numbers: readonly number[],
   { sort, metric, now }: JobTime & { sort: RankedSort; metric: string | null },
-): Promise<RankedOrganizations> {
+) {
   const unused = (organization = 0): Rank => ({ organization, sum: 0, previous: 0 });
-  if (metric === null) return { numbers, rankAt: (index) => unused(numbers[index]) };
+  if (metric === null) return { numbers, rankAt: (index: number) => unused(numbers[index]) };
   const { organizations, sums, previous } = await readRanking(context, { sort, metric, now });
   const [isFound, isRanked] = [isOneOf(numbers), isOneOf(organizations)];
   const positions: number[] = [];
@@ -113,7 +108,7 @@ export async function rankOrganizations(
   await context.pause();
   return {
     numbers: ordered,
-    rankAt(index) {
+    rankAt(index: number) {
       const position = positions[index];
       const rank = unused(ordered[index]);
       return position === undefined
