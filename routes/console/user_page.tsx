@@ -15,17 +15,15 @@ import { DayTime, RelativeTime } from "../../views/components/relative_time.tsx"
 import { identityColumns } from "../../views/people/identities.tsx";
 import { LinkedName } from "../../views/components/table.tsx";
 import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
-import { organizationHref, userHref, usersHref } from "../../views/components/links.ts";
+import { organizationHref, usersHref } from "../../views/components/links.ts";
 import { roleWords } from "../../views/text/role.ts";
 
-/** Something to do with a user, on a page of its own. */
-export type UserAction = "reset-password" | "sign-out" | "disable" | "enable";
-
 /** The page of a user. @param props `link`: to choose a new password, shown once. */
-export function userPage({ frame, place, user, sessions, identities, passkeys, flash, link }: {
+export function userPage({ frame, place, user, actions, sessions, identities, passkeys, flash, link }: {
   frame: PortalFrame;
   place: Place;
   user: OperatorUser;
+  actions: readonly PageAction[];
   sessions: readonly { device: string; address: string; createdAt: string; lastSeenAt: string }[];
   identities: readonly Identity[];
   passkeys: number;
@@ -86,7 +84,7 @@ export function userPage({ frame, place, user, sessions, identities, passkeys, f
             />
           )}
       </Card>
-      <ActionsCard title="Account access" actions={actionsOf(user)} />
+      <ActionsCard title="Account access" actions={actions} />
     </PortalPage>
   );
 }
@@ -143,35 +141,6 @@ function LinkNotice(
       <Secret id="reset-link" value={address} copy="Copy link" />
     </section>
   );
-}
-
-function actionsOf({ id, disabledAt }: OperatorUser): readonly PageAction[] {
-  const hrefOf = (action: UserAction) => `${userHref(id)}/${action}`;
-  if (disabledAt !== null) {
-    const text = "The user can sign in again, as before.";
-    return [{ title: "Enable", text, href: hrefOf("enable"), label: "Enable user" }];
-  }
-  return [
-    {
-      title: "Reset password",
-      text: "Sends a link to choose a new password. Sessions end when it is changed.",
-      href: hrefOf("reset-password"),
-      label: "Reset password",
-    },
-    {
-      title: "Sign out everywhere",
-      text: "Ends all sessions, on every device and product.",
-      href: hrefOf("sign-out"),
-      label: "Sign out",
-    },
-    {
-      title: "Disable",
-      text: "The user is signed out and can't sign in until you enable the account again.",
-      href: hrefOf("disable"),
-      label: "Disable user",
-      tone: "plain-destroy",
-    },
-  ];
 }
 
 /** Shows if a user can sign in, and if they are an operator. */

@@ -13,6 +13,7 @@ import {
   readForOperator,
   sendPasswordReset,
 } from "../../services/console/mod.ts";
+import type { PageAction } from "../../views/components/actions_card.tsx";
 import { ButtonLink } from "../../views/components/button.tsx";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { RadioGroup } from "../../views/components/field.tsx";
@@ -26,14 +27,14 @@ import { userHref, usersHref } from "../../views/components/links.ts";
 import { ListFilters, listHref } from "../../views/components/list_filters.tsx";
 import { nounRoutes } from "../api/noun_routes.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
-import type { App, AppEnv, AppParts } from "../env.ts";
+import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
 import { mountFormPage, mountPage, type Pages, paramOf } from "../portal/noun_pages.ts";
 import { choiceOf, type ConsoleActor, consolePages, searchOf } from "../portal/operator_page.ts";
 import { type PortalParts, sendPage } from "../portal/page.ts";
 import { deviceNames } from "../portal/device_name.ts";
 import * as schemas from "./schemas/operator_users.ts";
-import { type UserAction, UserBadges, userPage } from "./user_page.tsx";
+import { UserBadges, userPage } from "./user_page.tsx";
 
 const apiPath = "/api/operator/users";
 const unlessOperator = "Tokens can't do this to operators.";
@@ -159,7 +160,7 @@ export function userPages(app: App, parts: PortalParts): void {
     const flash = flashOf(c, flashes);
     return userPage({
       ...page,
-      ...await withDevices(await getUser(services, paramOf(c, "id"))),
+      ...await readUser(parts, c),
       flash,
       link: null,
     });
@@ -180,10 +181,19 @@ const flashes = {
   "enabled": "User enabled. They can sign in again.",
 };
 
-async function withDevices({ sessions, ...found }: Awaited<ReturnType<typeof getUser>>) {
+/** Reads what the page of a user shows. */
+async function readUser(parts: PortalParts, c: AppContext) {
+  const { sessions, ...found } = await getUser(parts.services, paramOf(c, "id"));
+  const { id, disabledAt } = found.user;
   const devices = await deviceNames(sessions.map(({ userAgent }) => userAgent));
+  const actions = Object.entries(actionsOf(parts))
+    .filter(([action]) => (action === "enable") === (disabledAt !== null))
+    .map(([action, { title, submit = title, card }]) => (
+      { title, ...card, href: `${userHref(id)}/${action}`, label: submit }
+    ));
   return {
     ...found,
+    actions,
     sessions: sessions.map((session, index) => ({ ...session, device: devices[index] ?? "" })),
   };
 }
@@ -246,6 +256,8 @@ function OrganizationsText({ organizations }: Pick<OperatorUser, "organizations"
 
 /** Something to do with a user after a confirmation. `act` returns the name of the flash, or a link to show once. */
 interface Action extends Pick<ConfirmPageProps, "title" | "heading" | "submit" | "tone"> {
+  /** The action on the page of the user. */
+  readonly card: Pick<PageAction, "text" | "tone"> & { readonly title?: string };
   readonly text: string | ((frame: PortalFrame, user: OperatorUser) => string);
   readonly act: (
     actor: ConsoleActor,
@@ -253,9 +265,11 @@ interface Action extends Pick<ConfirmPageProps, "title" | "heading" | "submit" |
   ) => Promise<keyof typeof flashes | PasswordLink>;
 }
 
-function actionsOf({ services }: PortalParts): Readonly<Record<UserAction, Action>> {
+/** Returns what can be done with a user, on pages of its own. */
+function actionsOf({ services }: PortalParts): Readonly<Record<string, Action>> {
   return {
     "reset-password": {
+      card: { text: "Sends a link to choose a new password. Sessions end when it is changed." },
       title: "Reset password",
       heading: "Reset the password of {name}?",
       text: resetText,
@@ -264,6 +278,7 @@ function actionsOf({ services }: PortalParts): Readonly<Record<UserAction, Actio
       act: async (actor, user) => (await sendPasswordReset(services, actor, user)).link ?? "reset",
     },
     "sign-out": {
+      card: { text: "Ends all sessions, on every device and product." },
       title: "Sign out everywhere",
       heading: "Sign {name} out everywhere?",
       text: "All sessions end immediately, on every device and product. The user can sign in again.",
@@ -275,6 +290,11 @@ function actionsOf({ services }: PortalParts): Readonly<Record<UserAction, Actio
       },
     },
     "disable": {
+      card: {
+        title: "Disable",
+        text: "The user is signed out and can't sign in until you enable the account again.",
+        tone: "plain-destroy",
+      },
       title: "Disable user",
       heading: "Disable {name}?",
       text:
@@ -287,6 +307,7 @@ function actionsOf({ services }: PortalParts): Readonly<Record<UserAction, Actio
       },
     },
     "enable": {
+      card: { title: "Enable", text: "The user can sign in again, as before." },
       title: "Enable user",
       heading: "Enable {name}?",
       text: "The user can sign in again. Ended sessions and invitations aren't restored.",
@@ -302,7 +323,7 @@ function actionsOf({ services }: PortalParts): Readonly<Record<UserAction, Actio
 
 function actionPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
   const { services } = parts;
-  for (const [action, { text, act, ...words }] of Object.entries(actionsOf(parts))) {
+  for (const [action, { text, act, card: _, ...words }] of Object.entries(actionsOf(parts))) {
     mountFormPage(pages, {
       path: `${usersHref}/:id/${action}`,
       async show(c, form) {
@@ -329,11 +350,11 @@ function actionPages(pages: Pages<ConsoleActor>, parts: PortalParts): void {
           throw validationError([{ path: "keys", message: "Choose what should happen to the keys." }]);
         }
         // Read before: a link that was created is shown in any case.
-        const found = await getUser(services, paramOf(c, "id"));
+        const found = await readUser(parts, c);
         const result = await act(actor, { id: paramOf(c, "id"), revokeKeys: keys === "revoke" });
         if (typeof result === "string") return `${userHref(paramOf(c, "id"))}?done=${result}`;
         const page = { frame: pages.frameOf(actor), place: pages.place, flash: null, link: result };
-        return await sendPage(c, userPage({ ...page, ...await withDevices(found) }));
+        return await sendPage(c, userPage({ ...page, ...found }));
       },
     });
   }
