@@ -9,6 +9,7 @@ import {
   findChangedIn,
   findStatements,
   type StatementRow,
+  type UsageOfMonth,
 } from "./statements.ts";
 
 const organizationsAtOnce = 200;
@@ -43,16 +44,14 @@ export async function compareStatements(
   }
 }
 
-interface MonthOfSome {
-  readonly month: StatementRow;
-  readonly organizations: readonly number[];
-  readonly after: number;
-  readonly through: number;
-}
-
 async function compareMonth(
   database: DatabaseReader,
-  { month, organizations, after, through }: MonthOfSome,
+  { month, organizations, after, through }: {
+    month: StatementRow;
+    organizations: readonly number[];
+    after: number;
+    through: number;
+  },
 ): Promise<string | null> {
   const changed = await findChangedIn(database, { month: month.number, after, through });
   const unchanged = new Set(organizations.filter((one) => !changed.has(one)));
@@ -73,11 +72,7 @@ async function compareMonth(
   return rest === undefined ? null : await difference(database, month, rest);
 }
 
-interface UsageOfMetric {
-  readonly organization: number;
-  readonly productSlug: string;
-  readonly metric: string;
-}
+type UsageOfMetric = Pick<UsageOfMonth, "organization" | "productSlug" | "metric">;
 
 function keyOf({ organization, productSlug, metric }: UsageOfMetric): string {
   return `${organization} ${productSlug} ${metric}`;

@@ -30,7 +30,8 @@ import { type JobReader, operatorReader } from "../reports/job_reader.ts";
 import type { MonthPart } from "./jobs/month_part.ts";
 import type { StatementMonth } from "./jobs/statement_charges.ts";
 import { parseLineCursor } from "./jobs/statement_lines.ts";
-import type { StatementOrganizations, StatementOrganizationsQuery } from "./jobs/statement_organizations.ts";
+import type { StatementOrganizationsQuery } from "./jobs/statement_organizations.ts";
+import type { JobResult } from "../reports/job_list.ts";
 import type { JobBytes } from "../reports/reports.ts";
 
 /** Selects one organization's part of a statement, or all of it. An organization's `Access` is a scope, too. */
@@ -145,7 +146,7 @@ export async function listStatementOrganizations(
   context: SessionContext,
   actor: OperatorActor,
   { id, signal, ...query }: StatementOrganizationsQuery & { id: string; signal: AbortSignal },
-): Promise<StatementOrganizations<Statement> & { readonly statement: Statement }> {
+): Promise<StatementOrganizations> {
   const month = await requireMonth(context, id);
   const statement = toStatement(month);
   if (month.status === "closing") return { statement, ...noOrganizations };
@@ -156,6 +157,11 @@ export async function listStatementOrganizations(
   });
   return { statement, previous: previous && toStatement(previous), ...page };
 }
+
+type StatementOrganizations =
+  & Pick<StatementPage, "statement" | "parts">
+  & Omit<JobResult<"readStatementOrganizations">, "previous" | "parts">
+  & { readonly previous: Statement | null };
 
 const noOrganizations = {
   previous: null,

@@ -2,7 +2,7 @@
 import { type EventRow, findEvent, findEvents } from "../../db/outbox/events.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { validationError } from "../../domain/errors.ts";
-import { type EventPayload, eventPayload } from "../../domain/outbox/event.ts";
+import { eventPayload } from "../../domain/outbox/event.ts";
 import { type EventType, eventTypesFor } from "../../domain/outbox/event_types.ts";
 import { type Access, requirePermission, seesOperators } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
@@ -16,10 +16,6 @@ interface EventFilter extends PageInput {
   readonly to?: number | undefined;
 }
 
-export interface Event extends EventPayload {
-  readonly id: string;
-}
-
 /**
  * Lists events as endpoints get them, newest first: an organization's, or all for an operator.
  *
@@ -29,7 +25,7 @@ export async function listEvents(
   { database }: SessionContext,
   scope: Access | OperatorActor,
   { type, from = 0, to = Number.MAX_SAFE_INTEGER, limit, cursor }: EventFilter,
-): Promise<{ events: Event[]; nextCursor: string | null }> {
+) {
   const isForAll = "type" in scope;
   if (!isForAll) requirePermission(scope, "webhooks.read");
   const isForOperators = isForAll || seesOperators(scope);

@@ -2,18 +2,12 @@
 import {
   findStatements,
   findStatementsOf,
-  type StatementRow,
   type StatementSumRow,
   sumStatementLines,
 } from "../../../db/billing/statements.ts";
 import { isId } from "../../../domain/id.ts";
 import { microsToDecimal, sumMicros } from "../../../domain/meter/quantity.ts";
-import type {
-  AmountParts,
-  StatementOrganization,
-  StatementOrganizationSort,
-  StatementTotal,
-} from "../../../domain/billing/statement.ts";
+import type { StatementOrganizationSort } from "../../../domain/billing/statement.ts";
 import { addAmount, amountToDecimal } from "../../../domain/billing/price.ts";
 import { invalidCursorError, type PageInput, readPage } from "../../pages.ts";
 import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
@@ -35,28 +29,11 @@ export interface StatementOrganizationsQuery extends PageInput {
   readonly days?: UsageWindow | undefined;
 }
 
-export interface StatementOrganizations<Previous> {
-  /** The closed statement of the previous month, if there is one. */
-  readonly previous: Previous | null;
-  /** The metric of the quantities; null if there are no lines. */
-  readonly metric: string | null;
-  /** The metric's quantity in the whole statement, like `totals`; an exact decimal. */
-  readonly quantity: string;
-  /** Counts of all organizations that the search finds. */
-  readonly counts: { readonly all: number; readonly adjusted: number };
-  /** Totals of the whole statement, even when searching. */
-  readonly totals: readonly StatementTotal[];
-  readonly amount: string | null;
-  readonly parts: AmountParts | null;
-  readonly organizations: readonly StatementOrganization[];
-  readonly nextCursor: string | null;
-}
-
 /** Reads a page of organizations. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function readStatementOrganizations(
   context: JobContext,
   { month, now, ...query }: JobTime & StatementOrganizationsQuery & { month: StatementMonth },
-): Promise<StatementOrganizations<StatementRow>> {
+) {
   const summary = await readSummary(context, { month, metric: query.metric, now });
   const found = summary.organizations.filter(searchFor(query.search));
   const adjusted = found.filter(({ adjustments }) => adjustments > 0);
@@ -80,9 +57,13 @@ export async function readStatementOrganizations(
     );
   const hasAmounts = query.days !== undefined || previous?.currency === month.currency;
   return {
+    /** The closed statement of the previous month, if there is one. */
     previous,
+    /** The metric of the quantities; null if there are no lines. */
     metric,
+    /** The metric's quantity in the whole statement, like `totals`, even when searching. */
     quantity: microsToDecimal(summary.organizations.reduce((sum, { micros }) => sum + micros, 0n)),
+    /** Counts of all organizations that the search finds. */
     counts: { all: found.length, adjusted: adjusted.length },
     totals,
     amount,
