@@ -127,7 +127,11 @@ function renderer({ link, code }: MarkdownOptions): Renderer {
       const inline = ({ tokens }: Tokens.TableCell) => raw(this.parser.parseInline(tokens));
       return String(
         <DocTable
-          header={header.map((cell) => ({ label: cell.text, content: inline(cell) }))}
+          header={header.map((cell) => ({
+            label: cell.text.replaceAll("`", ""),
+            content: inline(cell),
+            isNumber: cell.align === "right",
+          }))}
           rows={rows.map((row) => row.map(inline))}
         />,
       );
@@ -163,18 +167,21 @@ export function Heading(
 
 /** On phones, each cell is below the label of its column. */
 function DocTable({ header, rows }: {
-  header: readonly { readonly label: string; readonly content: Child }[];
+  header: readonly { readonly label: string; readonly content: Child; readonly isNumber: boolean }[];
   rows: readonly (readonly Child[])[];
 }) {
+  const numbers = header.map(({ isNumber }) => isNumber ? "num" : undefined);
   return (
     <div class="doc-table" tabindex={0} role="group" aria-label="Table">
       <table>
         <thead>
-          <tr>{header.map(({ content }) => <th scope="col">{content}</th>)}</tr>
+          <tr>{header.map(({ content }, at) => <th scope="col" class={numbers[at]}>{content}</th>)}</tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr>{row.map((cell, column) => <td data-label={header[column]?.label}>{cell}</td>)}</tr>
+            <tr>
+              {row.map((cell, at) => <td class={numbers[at]} data-label={header[at]?.label}>{cell}</td>)}
+            </tr>
           ))}
         </tbody>
       </table>
