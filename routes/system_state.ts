@@ -4,7 +4,9 @@ import type { AppParts } from "./env.ts";
 import type { MetricValues } from "./metric_set.ts";
 
 /** Reads the state of all threads of this instance. @throws {AppError} `unavailable` when one does not respond in time. */
-export async function readSystemState({ allMetrics, config }: AppParts): Promise<SystemState> {
+export async function readSystemState(
+  { allMetrics, config, streamState }: AppParts,
+): Promise<SystemState> {
   const read = reader(await allMetrics());
   const dataBytes = read.sum("gatehouse_database_bytes", { file: "data" });
   const waiting = read.sum("gatehouse_mail_outbox_emails");
@@ -36,6 +38,7 @@ export async function readSystemState({ allMetrics, config }: AppParts): Promise
       failures: number("gatehouse_backup_failures_total"),
       everyHours: config.backups.everyHours,
     },
+    stream: streamState?.health(Date.now()) ?? null,
   };
 }
 

@@ -22,13 +22,22 @@ const hourMs = 3_600_000;
 const queueOldestSeconds = 5;
 const mailOldestSeconds = 900;
 const logBytesMax = 1e9;
+const streamBehindSeconds = 120;
 
 /** @param options `sendsMail`: whether a mail server is set up. */
 export function healthOf(
   state: SystemState,
   options: { sendsMail: boolean; now: number },
 ): readonly Health[] {
-  return [requests(state), queue(state), database(state), mail(state, options), backups(state, options)];
+  const { stream, backups: schedule } = state;
+  return [
+    requests(state),
+    queue(state),
+    database(state),
+    mail(state, options),
+    ...(stream === null ? [] : [continuousBackup(stream)]),
+    ...(stream !== null && schedule === null ? [] : [backups(state, options)]),
+  ];
 }
 
 function requests({ requests, internalErrors, threads }: SystemState): Health {
@@ -130,6 +139,20 @@ function backups({ backups: state, database, startedAt }: SystemState, { now }: 
   if (now - lastAt <= 2 * everyHours * hourMs) return { ...about, text, ...ok };
   const trouble = `The last backup is ${durationWords((now - lastAt) / 1000)} old. Expected ${schedule}.`;
   return { ...about, text, tone: "bad", state: "Overdue", trouble };
+}
+
+function continuousBackup({ state, behindSeconds }: NonNullable<SystemState["stream"]>): Health {
+  const text = behindSeconds === null
+    ? "Nothing can be restored yet"
+    : `Newest point: ${durationWords(behindSeconds || 1)} ago`;
+  const about = { name: "Continuous backup", icon: "shield", text } as const;
+  const bad = (state: string, trouble: string) =>
+    ({ ...about, tone: "bad", state, trouble: `${trouble} ${text}. See the log.` }) as const;
+  if (state === "snapshot") return { ...about, tone: "soon", state: "Starting", trouble: null };
+  if (state !== "ok") return bad("Stopped", "Nothing is copied.");
+  return behindSeconds !== null && behindSeconds <= streamBehindSeconds
+    ? { ...about, ...ok }
+    : bad("Behind", "The copy is behind.");
 }
 
 const ok = { tone: "on", state: "OK", trouble: null } as const;
