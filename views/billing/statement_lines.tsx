@@ -144,18 +144,19 @@ function LineSplit({ line, dimension, currency, isSigned }: {
     const { quantity, amount, unitPrice = null } = part;
     return (
       <>
-        <SignedQuantity value={quantity} measure={measure} isSigned={isSigned} />
-        {amount !== null && currency !== null && (
-          <>
+        <span>
+          <SignedQuantity value={quantity} measure={measure} isSigned={isSigned} />
+          {unitPrice !== null && currency !== null && (
             <span class="drop">
-              {unitPrice !== null && (
-                <UnitPrice price={unitPrice} quantity={quantity} measure={measure} currency={currency} />
-              )}
+              {" × "}
+              <UnitPrice price={unitPrice} quantity={quantity} measure={measure} currency={currency} />
             </span>
-            <span>
-              <Amount value={amount} currency={currency} />
-            </span>
-          </>
+          )}
+        </span>
+        {amount !== null && currency !== null && (
+          <span>
+            <Amount value={amount} currency={currency} />
+          </span>
         )}
       </>
     );

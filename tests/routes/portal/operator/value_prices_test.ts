@@ -121,7 +121,7 @@ testApp("lines show the amount of each value to customers and operators", async 
     const text = textOf(html);
     assert.match(
       text,
-      /By model \+ type large · output 1,000,000 €0\.000012 per token €12\.00 small · input 5,000,000 €0\.000001 per token €5\.00/,
+      /By model \+ type large · output 1,000,000 × €0\.000012 per token €12\.00 small · input 5,000,000 × €0\.000001 per token €5\.00/,
       at,
     );
     assert.match(
