@@ -241,10 +241,10 @@ function TokenName({ name, tokenPrefix, createdBy }: OperatorToken) {
   return (
     <>
       <Name text={name} />
-      <div class="muted tiny">
+      <div class="prefix">
         <code class="pick">{tokenPrefix}</code>
-        {` by ${createdBy?.name ?? "the command line"}`}
       </div>
+      <div class="muted tiny">{`by ${createdBy?.name ?? "the command line"}`}</div>
     </>
   );
 }

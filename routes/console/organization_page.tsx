@@ -18,7 +18,7 @@ import { ButtonLink } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
 import { EmptyState } from "../../views/components/empty_state.tsx";
 import { Facts } from "../../views/components/facts.tsx";
-import { FeatureList } from "../../views/components/feature_list.tsx";
+import { PlanIncludes } from "../../views/components/feature_list.tsx";
 import {
   organizationHref,
   organizationLimitsHref,
@@ -32,7 +32,7 @@ import { Notice } from "../../views/components/notice.tsx";
 import type { OrganizationHead } from "../../views/components/organization_head.tsx";
 import { PageHead } from "../../views/components/page_head.tsx";
 import { DayTime, ResetTime } from "../../views/components/relative_time.tsx";
-import { Cell, Name, Row, Table } from "../../views/components/table.tsx";
+import { Cell, Name, Row, Table, Words } from "../../views/components/table.tsx";
 import { Used } from "../../views/components/used.tsx";
 import { Attention } from "../../views/console/attention.tsx";
 import { PortalPage } from "../../views/layout.tsx";
@@ -255,10 +255,7 @@ function OrganizationLimits({ organization, plan, limits, mailReach, catalogue, 
       </Table>
       {plan.features.length > 0 && (
         <div class="body ruled">
-          <p class="muted small">
-            The plan includes{" "}
-            <FeatureList features={plan.features} featureNames={plan.featureNames} withSlugs />.
-          </p>
+          <PlanIncludes {...plan} withSlugs />
         </div>
       )}
       {missed && (
@@ -366,7 +363,9 @@ function NumberRow(
       <Cell label="Plan" isNumber isOptional>{numberText(name, plan[name])}</Cell>
       <Cell label="Override" isNumber isOptional>{override === null ? "–" : numberText(name, override)}</Cell>
       <Cell label="Used">
-        {used === null ? "–" : <Used used={used} allowed={allowed} />}
+        {used === null
+          ? <Words onCard={`Allowed: ${numberText(name, allowed)}`} offCard="–" />
+          : <Used used={used} allowed={allowed} />}
       </Cell>
     </Row>
   );

@@ -161,8 +161,8 @@ function Subjects({ subjects, now }: { subjects: readonly ShownSubject[]; now: n
               ? <span>Unknown</span>
               : <a href={`/operator/organizations/${organizationId}`}>{apiKeyId ?? organizationId}</a>,
         },
-        { title: "Kept", cell: ({ kept }) => <span>{groupDigits(kept)}</span> },
-        { title: "Lost", cell: ({ lost }) => <span>{groupDigits(lost)}</span> },
+        { title: "Kept", isNumber: true, cell: ({ kept }) => groupDigits(kept) },
+        { title: "Lost", isNumber: true, cell: ({ lost }) => groupDigits(lost) },
         { title: "First", cell: ({ firstAt }) => <RelativeTime at={firstAt} now={now} /> },
         { title: "Last", cell: ({ lastAt }) => <RelativeTime at={lastAt} now={now} /> },
       ]}
@@ -318,7 +318,7 @@ function tryPage(form: PageForm, { name, type, source }: ShownMapping, tried: Tr
             columns={[
               { title: "Product", in: "title", cell: ({ productSlug }) => <Name text={productSlug} /> },
               { title: "Metric", cell: ({ metric }) => <code>{metric}</code> },
-              { title: "Quantity", cell: ({ quantity }) => <span>{groupDigits(quantity)}</span> },
+              { title: "Quantity", isNumber: true, cell: ({ quantity }) => groupDigits(quantity) },
               { title: "Properties", cell: ({ properties }) => <bdi>{propertiesText(properties)}</bdi> },
             ]}
           />

@@ -4,12 +4,12 @@ import { featureName, type FeatureNames } from "../../domain/feature.ts";
 interface PlanFeatures {
   readonly features: readonly string[];
   readonly featureNames: FeatureNames;
+  /** Shows features that have names as they are, too. */
+  readonly withSlugs?: boolean;
 }
 
-/** Features by their names, or as they are without one. `withSlugs`: as they are, too. */
-export function FeatureList(
-  { features, featureNames, withSlugs = false }: PlanFeatures & { withSlugs?: boolean },
-) {
+/** Features by their names, or as they are without one. */
+export function FeatureList({ features, featureNames, withSlugs = false }: PlanFeatures) {
   if (features.length === 0) return <span class="muted">None</span>;
   return (
     <span class="wrapped">
@@ -31,12 +31,12 @@ export function FeatureList(
   );
 }
 
-/** A quiet line of what an organization's plan includes. Nothing if it has no features. */
+/** A quiet line with the features of an organization's plan. Nothing if it has none. */
 export function PlanIncludes(plan: PlanFeatures) {
   if (plan.features.length === 0) return null;
   return (
     <p class="muted small">
-      Your plan includes <FeatureList features={plan.features} featureNames={plan.featureNames} />.
+      The plan includes <FeatureList {...plan} />.
     </p>
   );
 }

@@ -22,6 +22,7 @@ export interface ListPageProps {
   readonly actions?: Child;
   /** Between the heading and the card. */
   readonly filters?: Child;
+  /** The heading of the card; of an empty list, it is the title. */
   readonly card: string;
   /** Replaces the children of the card; null unless the list is empty. */
   readonly empty: { readonly title: string; readonly text: string; readonly children?: Child } | null;
@@ -39,7 +40,7 @@ export function ListPage(props: ListPageProps): Page {
       </PageHead>
       <Notice tone="done" text={props.flash} />
       {props.filters}
-      <Card title={props.card} flush>
+      <Card title={empty === null ? props.card : title} flush>
         {empty === null ? props.children : <EmptyState {...empty}>{empty.children ?? button}</EmptyState>}
       </Card>
       <PageLinks links={props.links} />

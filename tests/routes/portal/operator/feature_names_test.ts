@@ -24,7 +24,7 @@ testApp("customers read the names that operators give features, and slugs withou
   assert.deepEqual(plan.featureNames, { sso: "Single sign-on" });
   assert.match(
     textOf((await openPage(test, "/portal/billing", { person: ada })).html),
-    /Your plan includes beta , constructor , Single sign-on \./,
+    /The plan includes beta , constructor , Single sign-on \./,
   );
   // Operators see both, and the form shows what is stored.
   for (const page of [`/operator/plans/${id}`, `/operator/organizations/${ada.organizationId}/limits`]) {
