@@ -231,7 +231,7 @@ function FeatureFields({ input, fields }: { input: FormInput; fields: PageForm["
     <>
       <h2>Features</h2>
       <p class="muted small">
-        {`What the plan includes: up to ${planFeaturesMax}. Your applications get the features; customers read their names. Rows without a feature are removed.`}
+        {`Up to ${planFeaturesMax}. Your applications read the features; customers see their names. Rows without a feature are removed.`}
       </p>
       <AddableRows
         count={rows.length}

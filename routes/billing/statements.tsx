@@ -176,7 +176,7 @@ function closeForm(
       {...form}
       title="Close month"
       heading={isFirst ? "Close the first month" : `Close ${month}?`}
-      text={`This closes the month for all organizations. It can't be undone: what is recorded or voided for it later becomes an adjustment in the next statement.${
+      text={`This closes the month for all organizations. This can't be undone: usage that you record or void for the month later becomes an adjustment in the next statement.${
         isFirst ? " Months before the first one are never billed." : ""
       }`}
       facts={[

@@ -224,7 +224,7 @@ function suspendedOrganizations({ suspended: { count, sending, some } }: Operato
     tone: "soon",
     title: `${countOf(count, "organization")} ${count === 1 ? "is" : "are"} suspended`,
     text: sending === 0
-      ? "None has sent requests since:"
+      ? "No requests since then from:"
       : `${groupDigits(sending)} still ${sending === 1 ? "sends" : "send"} requests, which are rejected:`,
     links: shown.map(({ id, name }) => ({ href: organizationHref(id), label: name })),
     others: (sending === 0 ? count : sending) - shown.length,

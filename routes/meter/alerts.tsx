@@ -353,7 +353,9 @@ function alertList({ frame, alerts, mailReach, catalogue, canChange, seesWebhook
         </p>
       }
       card={`${alerts.length} of ${alertsOfOrganizationMax} alerts`}
-      empty={alerts.length > 0 ? null : { title: "No alerts yet", text: "Limits notify without an alert." }}
+      empty={alerts.length > 0
+        ? null
+        : { title: "No alerts yet", text: "You are notified about limits without an alert." }}
       links={[]}
     >
       <ItemTable

@@ -35,7 +35,7 @@ export function metricForm(shown: PageForm, { product, metric, locks, currency }
     <FormPage
       {...form}
       {...metric === null
-        ? { title: "Add metric", submit: "Add metric", text: "What is counted, and at which price." }
+        ? { title: "Add metric", submit: "Add metric", text: "Choose a unit and a price." }
         : {
           title: "Edit metric",
           heading: "Edit “{name}”",
@@ -67,7 +67,7 @@ export function metricForm(shown: PageForm, { product, metric, locks, currency }
         <TextField
           label="Unit (optional)"
           {...field("unit")}
-          hint="What its quantities count, such as requests, tokens, bytes or seconds."
+          hint="The unit of its quantities, such as requests, tokens, bytes or seconds."
           maxlength={productUnitCharactersMax}
         />
         <CountingInputs form={form} metric={metric} locks={locks} />

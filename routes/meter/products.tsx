@@ -167,7 +167,7 @@ export function productPages(app: App, parts: PortalParts): void {
       <FormPage
         {...form}
         title="Add product"
-        text="Its metrics come next: what is counted, and at which price."
+        text="Next, add its metrics, with their units and prices."
         submit="Add product"
         isNarrow
       >

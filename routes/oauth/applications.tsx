@@ -30,7 +30,7 @@ export function applicationPages(app: App, parts: PortalParts): void {
         text="Applications with access to your account."
         flash={flashOf(c, { removed: "Access removed. The application's tokens no longer work." })}
         add={{ href: "/device", label: "Connect a device" }}
-        card="Latest first"
+        card="Newest first"
         empty={applications.length === 0
           ? {
             title: "No applications yet",

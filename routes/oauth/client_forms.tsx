@@ -192,7 +192,7 @@ function MoreFields({ form, resources }: { form: PageForm; resources: readonly R
         <SelectField
           label="Default resource"
           {...field("defaultResource")}
-          hint="What its tokens are for if a request names no resource."
+          hint="Its tokens are for this resource if a request names none."
           choices={[
             { value: "", label: "None" },
             ...resources.map(({ id, name }) => ({ value: id, label: name })),

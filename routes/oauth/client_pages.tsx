@@ -288,8 +288,10 @@ function RecipeCard(
         </div>
       </form>
       <p class="muted small">
-        Redirect URI: <code class="pick">{redirectUri}</code>{" "}
-        {client.redirectUris.includes(redirectUri) ? "" : "It isn't registered here yet. "}
+        Redirect URI: <code class="pick">{redirectUri}</code>
+        {client.redirectUris.includes(redirectUri) ? "" : " It isn't registered here yet."}
+      </p>
+      <p class="muted small">
         {recipe.isTried
           ? "We test this application with these settings."
           : "These settings follow the application's documentation. We haven't tested them."}

@@ -181,7 +181,7 @@ function resourceForm(form: PageForm, clients: readonly ManagedClient[], resourc
       <TextField
         label="URI"
         {...field("uri")}
-        hint="What applications name as resource, such as https://mcp.example.com/mcp"
+        hint="Applications send it as resource. For example: https://mcp.example.com/mcp"
         required
         maxlength={1_000}
       />
@@ -292,7 +292,7 @@ function resourcePage(
   const { id, name, uri, scopes, tokenFormat, clients } = resource;
   return (
     <PortalPage title={name} frame={frame} place={place}>
-      <PageHead back={back} title="{name}" name={name} text="What the API or MCP server needs.">
+      <PageHead back={back} title="{name}" name={name} text="Enter these settings in the API or MCP server.">
         <ButtonLink href={`${path}/${id}/edit`}>Edit</ButtonLink>
         <ButtonLink href={`${path}/${id}/rotate`}>Rotate secret</ButtonLink>
       </PageHead>

@@ -77,7 +77,7 @@ export function providerForm(form: PageForm, options: ProviderFormOptions) {
       text={
         <>
           {isNew && "Create a client at the provider first. "}
-          <a href="/docs/sign-in-with">What to fill in at Google, Microsoft, GitHub, Okta and Keycloak</a>
+          <a href="/docs/sign-in-with">How to set up Google, Microsoft, GitHub, Okta and Keycloak</a>
         </>
       }
       submit={isNew ? "Add provider" : "Save"}

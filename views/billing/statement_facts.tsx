@@ -85,10 +85,10 @@ export function paceFigures(
       ? (
         <>
           <ShortChange percent={percentChange(String(forecast), before.wholeAmount)} />
-          {` vs ${shortPeriod(before.period)}, if usage goes on as so far`}
+          {` vs ${shortPeriod(before.period)}, at the current rate`}
         </>
       )
-      : <>If usage goes on as so far</>,
+      : <>At the current rate</>,
   }];
 }
 

@@ -40,7 +40,7 @@ export function KeyAccessFields({ values, errors }: KeyAccessFieldsProps) {
         maxlength={rateDigitsMax}
         value={values.requestsPerSecond}
         inputmode="numeric"
-        hint="The lower one of this and the plan's takes effect."
+        hint="If the plan's limit is lower, that one applies."
         error={errors.requestsPerSecond}
       />
     </div>

@@ -74,7 +74,7 @@ export function NewApiKeyForm(
               value: "test",
               label: "Test",
               hint:
-                "Usage is kept apart: on no statement, and against no limit. This can't be changed later.",
+                "Usage isn't on statements and doesn't count against limits. This can't be changed later.",
             },
           ]}
         />

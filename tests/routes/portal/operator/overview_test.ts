@@ -76,7 +76,7 @@ testApp(
     assert.match(await text(), /Needs attention 3 Email: failing/);
     assert.match(
       await text(),
-      /None has sent requests since: (Ada|Grace)’s organization , \w+’s organization View/,
+      /No requests since then from: (Ada|Grace)’s organization , \w+’s organization View/,
     );
   },
 );

@@ -169,7 +169,7 @@ testApp("a running month is compared with as many days of the last one, and fore
   const text = async (address: string, person: TestPerson = ada) =>
     textOf((await openPage(test, address, { person })).html);
   const part =
-    /so far, estimated €42\.00 320% more vs Oct 1–21 On pace for €58\.00 42\.0% less vs October, if usage goes on as so far/;
+    /so far, estimated €42\.00 320% more vs Oct 1–21 On pace for €58\.00 42\.0% less vs October, at the current rate/;
   for (const address of ["/portal/billing", "/portal/billing/2026-11"]) {
     const page = await text(address);
     if (address === "/portal/billing") assert.match(page, part);
