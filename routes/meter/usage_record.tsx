@@ -22,7 +22,7 @@ import { MomentTime } from "../../views/components/relative_time.tsx";
 import { type PortalFrame, PortalPage } from "../../views/layout.tsx";
 import { RecordKey } from "../../views/meter/record_table.tsx";
 import { type RecordsAddress, recordsHref } from "../../views/meter/records.tsx";
-import { measureNoun } from "../../views/text/quantity.ts";
+import { measureNoun, thingsOf } from "../../views/text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../../views/text/zone.ts";
 import type { App, AppContext } from "../env.ts";
 import { flashOf } from "../portal/form.ts";
@@ -136,11 +136,11 @@ function recordPage(props: RecordPageProps) {
   );
 }
 
-/** Returns what was used, such as `GB of storage`. */
-function recordNoun({ metric }: NamedUsageRecord, catalogue: Catalogue): string {
+/** Returns the name of what a record counts, such as `GB of storage`. */
+function recordNoun({ metric, quantity }: NamedUsageRecord, catalogue: Catalogue): string {
   const measure = metricOf(catalogue, metric);
-  const noun = measureNoun(measure);
-  return measure.unit === null ? noun : `${measure.unit} of ${noun}`;
+  const [number, noun] = [groupDigits(quantity), measureNoun(measure)];
+  return measure.unit === null ? thingsOf(number, noun) : `${thingsOf(number, measure.unit)} of ${noun}`;
 }
 
 function Details({ record, frame, catalogue, timezone }: RecordPageProps) {

@@ -8,7 +8,7 @@ import { KeyName } from "../components/key_name.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import type { PortalFrame } from "../layout.tsx";
-import { type Measure, measureNoun } from "../text/quantity.ts";
+import { type Measure, measureNoun, thingsOf } from "../text/quantity.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 
 /** Stands where a record without a key would name its key. */
@@ -88,12 +88,12 @@ function Quantity({ quantity, measure, voidedAt }: NamedUsageRecord & { measure:
       {measure.unit && (
         <span class="muted">
           {" "}
-          <bdi>{measure.unit}</bdi>
+          <bdi>{thingsOf(number, measure.unit)}</bdi>
         </span>
       )}
       <span class="on-card">
         {measure.unit ? " of " : " "}
-        <bdi>{measureNoun(measure)}</bdi>
+        <bdi>{measure.unit ? measureNoun(measure) : thingsOf(number, measureNoun(measure))}</bdi>
       </span>
     </>
   );

@@ -31,7 +31,7 @@ interface QuantityText {
 export function quantityText(value: number | string, measure: Measure): QuantityText {
   const scale = scaleOf(measure.unit);
   const exact = groupDigits(value);
-  const ofOne = (unit: string | null) => exact === "1" && unit !== null ? singular(unit) : unit;
+  const ofOne = (unit: string | null) => unit && thingsOf(exact, unit);
   if (scale === undefined) return { number: exact, unit: ofOne(measure.unit), exact: null };
   const [, base] = scale[0] ?? [1, ""];
   // 999.96 KB would be rounded to 1,000 KB.
@@ -52,6 +52,11 @@ export function oneOf(size: number, measure: Measure): string | null {
 export function unitOf(measure: NamedMeasure): string | null {
   const noun = measureNoun(measure);
   return measure.unit ?? (singular(noun) === noun ? null : noun);
+}
+
+/** Returns the things that a number counts: `request` for `1`, otherwise `requests`. */
+export function thingsOf(number: string, things: string): string {
+  return number === "1" ? singular(things) : things;
 }
 
 /** Returns a quantity as one text, such as `2.41 TB`. */

@@ -1,6 +1,13 @@
 // Quantities have the units of the catalogue, and every digit is still there.
 import assert from "node:assert/strict";
-import { axisText, axisUnit, perWindow, quantityText, quantityWords } from "../../../views/text/quantity.ts";
+import {
+  axisText,
+  axisUnit,
+  perWindow,
+  quantityText,
+  quantityWords,
+  thingsOf,
+} from "../../../views/text/quantity.ts";
 
 const transfer = { name: "Data transfer", unit: "bytes" };
 const time = { name: "Compute time", unit: "seconds" };
@@ -69,6 +76,14 @@ Deno.test("axisText() has the unit that fits each number", () => {
     "1.5 GB",
   ]);
   assert.deepEqual([0, 5e5, 1e6].map((value) => axisText(value, requests)), ["0", "500k", "1M"]);
+});
+
+Deno.test("thingsOf() names one thing in the singular", () => {
+  assert.deepEqual(["0", "1", "2"].map((number) => thingsOf(number, "people")), [
+    "people",
+    "person",
+    "people",
+  ]);
 });
 
 Deno.test("perWindow() names the unit in a heading", () => {
