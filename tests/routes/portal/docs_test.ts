@@ -269,3 +269,10 @@ Deno.test("headings and words with combining marks are linked and found whole", 
   assert.deepEqual(searchDocs(sections, "क्षेत्र").map(({ href }) => href), ["/docs/x#क्षेत्र-के-नाम"]);
   assert.deepEqual(searchDocs(sections, "षेत्र"), [], "not from within a word");
 });
+
+Deno.test("tables of guides align numbers, and label cells with the words of their column", () => {
+  const table = "Intro.\n\n| Step | `used` |\n| ---- | -----: |\n| one  |      1 |";
+  const part = splitMarkdown(table, []).get("") ?? assert.fail();
+  const { html } = renderMarkdown(part, { link: (href) => href, code: (text) => text });
+  assert.ok(html.includes(`<td class="num" data-label="used">1</td>`), html);
+});
