@@ -39,6 +39,15 @@ export function upkeep(name: string, step: () => Promise<boolean>): BackgroundWo
   return { name, step, pauseMs: retentionIntervalMs, isUpkeep: true };
 }
 
+/** Returns an entry that works once a condition is true. */
+export function whenDue(
+  name: string,
+  due: (now: number) => Statement,
+  step: () => Promise<boolean>,
+): BackgroundWork {
+  return { name, due, step, pauseMs: retentionIntervalMs };
+}
+
 /** Runs background work until the signal aborts. */
 export async function runBackgroundWork(
   table: readonly BackgroundWork[],

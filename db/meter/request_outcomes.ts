@@ -9,14 +9,7 @@ import {
 } from "../../domain/meter/outcome.ts";
 import type { Environment } from "../../domain/environment.ts";
 import { isoTime } from "../../domain/time.ts";
-import {
-  bind,
-  type Database,
-  type DatabaseReader,
-  integer,
-  sql,
-  type Statement,
-} from "../engine/database.ts";
+import { bind, type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { numberOf } from "./usage_sums.ts";
 
 /** The outcomes of requests with a key in an hour. */
@@ -189,25 +182,20 @@ export async function findRejections(
   }));
 }
 
-export async function hasOldOutcomes(
-  database: DatabaseReader,
-  { hour, at }: { hour: number; at: number },
-): Promise<boolean> {
-  const found = sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM api_key_outcomes WHERE hour < ${hour})
-    OR EXISTS (SELECT 1 FROM api_key_rejections WHERE at < ${at})`;
-  return await database.readFirst(found) !== undefined;
+interface OldOutcomes {
+  readonly hour: number;
+  readonly at: number;
 }
 
+export const hasOldOutcomes = ({ hour, at }: OldOutcomes): Statement =>
+  sql`EXISTS (SELECT 1 FROM api_key_outcomes WHERE hour < ${hour})
+    OR EXISTS (SELECT 1 FROM api_key_rejections WHERE at < ${at})`;
+
 /** Deletes some counts of hours, and some rejections, before these. @param rows The maximum number of each. */
-export async function deleteOldOutcomes(
-  database: Pick<Database, "write">,
-  { hour, at, rows }: { hour: number; at: number; rows: number },
-): Promise<void> {
-  await database.write([
-    deleteSomeCounts(sql`api_key_outcomes r WHERE r.hour < ${hour}`, rows),
-    deleteSomeRejections(sql`r.at < ${at}`, rows),
-  ]);
-}
+export const deleteOldOutcomes = ({ hour, at }: OldOutcomes, rows: number): Statement[] => [
+  deleteSomeCounts(sql`api_key_outcomes r WHERE r.hour < ${hour}`, rows),
+  deleteSomeRejections(sql`r.at < ${at}`, rows),
+];
 
 /** The counts `r` of an organization, given by its number, hour by hour. */
 export const countsOfOutcomes = (organization: Statement) =>

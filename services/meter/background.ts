@@ -4,9 +4,9 @@ import { hasDueEvents } from "../../db/meter/event_subjects.ts";
 import { hasExpiredHolds } from "../../db/meter/holds.ts";
 import { hasLimitRechecks } from "../../db/meter/limit_clearing.ts";
 import { hasDueRefills } from "../../db/meter/usage_refill_rows.ts";
-import { limitNoticesIntervalMs, retentionIntervalMs, timezoneIntervalMs } from "../../domain/limits.ts";
+import { limitNoticesIntervalMs, timezoneIntervalMs } from "../../domain/limits.ts";
 import type { WithheldMails } from "../../domain/outbox/limit_mail_reach.ts";
-import { type BackgroundWork, upkeep } from "../background_work.ts";
+import { type BackgroundWork, upkeep, whenDue } from "../background_work.ts";
 import type { Context } from "../context.ts";
 import { deleteSomeKept, recordKeptEvents } from "./collecting.ts";
 import { deleteRemovedDimensions, fillDimensions } from "./dimensions.ts";
@@ -32,36 +32,11 @@ export function meterWork(context: Context, { withheld }: { withheld: WithheldMa
       pauseMs: limitNoticesIntervalMs,
       step: () => mailLimitNotices(context, withheld),
     },
-    {
-      name: "check of changed limits",
-      due: () => hasLimitRechecks,
-      pauseMs: retentionIntervalMs,
-      step: () => recheckSomeLimits(context, counters),
-    },
-    {
-      name: "turns of refills",
-      due: hasDueRefills,
-      pauseMs: retentionIntervalMs,
-      step: () => writeRefillTurns(context),
-    },
-    {
-      name: "sums of new dimensions",
-      due: () => hasUnfilled,
-      pauseMs: retentionIntervalMs,
-      step: () => fillDimensions(context),
-    },
-    {
-      name: "expired holds",
-      due: hasExpiredHolds,
-      pauseMs: retentionIntervalMs,
-      step: () => endExpired(context),
-    },
-    {
-      name: "kept events of assigned subjects",
-      due: () => hasDueEvents,
-      pauseMs: retentionIntervalMs,
-      step: () => recordKeptEvents(context),
-    },
+    whenDue("check of changed limits", () => hasLimitRechecks, () => recheckSomeLimits(context, counters)),
+    whenDue("turns of refills", hasDueRefills, () => writeRefillTurns(context)),
+    whenDue("sums of new dimensions", () => hasUnfilled, () => fillDimensions(context)),
+    whenDue("expired holds", hasExpiredHolds, () => endExpired(context)),
+    whenDue("kept events of assigned subjects", () => hasDueEvents, () => recordKeptEvents(context)),
     upkeep("old kept events", () => deleteSomeKept(context)),
     upkeep("old holds", () => deleteSomeHolds(context)),
     upkeep("old outcomes of requests", () => deleteSomeOutcomes(context)),

@@ -1,4 +1,5 @@
 // Deletes old counters of limits in the background, and keeps the offsets of time zones up to date.
+import { writeIf } from "../../db/due_work.ts";
 import { deleteOldest, deleteRemoved, hasOldCounters, hasRemovedLimits } from "../../db/meter/limit_sweep.ts";
 import { findTimezones, timezoneRows } from "../../db/meter/usage_limits.ts";
 import { limitCounterKeptMs, limitCounterShortKeptMs, limitSweepRowsMax } from "../../domain/limits.ts";
@@ -10,18 +11,14 @@ export async function deleteOldCounters(
 ): Promise<boolean> {
   const now = clock();
   const old = { now, shortBefore: now - limitCounterShortKeptMs, longBefore: now - limitCounterKeptMs };
-  if (!await hasOldCounters(database, old)) return false;
-  await deleteOldest(database, old, limitSweepRowsMax);
-  return true;
+  return await writeIf(database, hasOldCounters(old), deleteOldest(old, limitSweepRowsMax));
 }
 
 /** Deletes some counters and notices of a limit that was removed. Returns true if there may be more. */
 export async function deleteCountersOfRemovedLimits(
   { database }: Pick<BaseContext, "database">,
 ): Promise<boolean> {
-  if (!await hasRemovedLimits(database)) return false;
-  await deleteRemoved(database, limitSweepRowsMax);
-  return true;
+  return await writeIf(database, hasRemovedLimits, deleteRemoved(limitSweepRowsMax));
 }
 
 /** Writes the offsets of all time zones of organizations again, for the time to come. */

@@ -1,5 +1,6 @@
 // Counts requests with API keys by outcome, in memory, and writes the counts in the background: a request never waits for it.
 // A server that is killed, or can't write, loses the last seconds. What needs more than its share of memory isn't counted.
+import { writeIf } from "../../db/due_work.ts";
 import {
   addOutcomes,
   deleteOldOutcomes,
@@ -207,7 +208,5 @@ export async function deleteSomeOutcomes(
 ): Promise<boolean> {
   const now = clock();
   const old = { hour: Math.floor((now - outcomesKeptMs) / rollupHourMs), at: now - rejectionsKeptMs };
-  if (!await hasOldOutcomes(database, old)) return false;
-  await deleteOldOutcomes(database, { ...old, rows: limitSweepRowsMax });
-  return true;
+  return await writeIf(database, hasOldOutcomes(old), deleteOldOutcomes(old, limitSweepRowsMax));
 }
