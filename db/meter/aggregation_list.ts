@@ -3,7 +3,7 @@ import { rollupQuarterMs, usageTimestampFutureMaxMs } from "../../domain/limits.
 import type { Aggregation, Counting } from "../../domain/meter/aggregation.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { addCounted } from "./counting.ts";
-import { type FillStep, fillSteps, findFillStep, firstUsage } from "./dimension_list.ts";
+import { type FilledTable, firstUsage } from "./dimension_list.ts";
 import { testTotalsNumber } from "./environments.ts";
 import { allMonths } from "./usage_sums.ts";
 
@@ -116,19 +116,7 @@ export const hasUnfilled = sql`(${unfilled}) OR
 export const areFilledBefore = (time: number): Statement =>
   sql`NOT ${unfilled} AND ${firstUsage} * ${quarterMs} < ${time})`;
 
-export function findUnfilledAggregation(
-  database: DatabaseReader,
-  recordsMax: number,
-): Promise<FillStep | undefined> {
-  return findFillStep(database, { table: sql`usage_aggregations`, recordsMax });
-}
-
-/** Adds some of the records from before an aggregation was declared, as `fillDimension` does. */
-export function fillAggregation(step: FillStep): Statement[] {
-  const { number } = step;
-  return fillSteps({
-    table: sql`usage_aggregations`,
-    step,
-    add: ({ series, records }) => addCounted({ series, records, aggregation: sql`g.number = ${number}` }),
-  });
-}
+export const filledAggregations: FilledTable = {
+  table: sql`usage_aggregations`,
+  add: (number, added) => addCounted({ ...added, aggregation: sql`g.number = ${number}` }),
+};

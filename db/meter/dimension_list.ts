@@ -37,7 +37,7 @@ export function findDimensions(database: DatabaseReader, { withKept = false } = 
 
 /**
  * Replaces the dimensions of a product, and keeps those that it has already. New ones count what is recorded from now on, and
- * {@linkcode fillDimension} adds what was recorded before.
+ * {@linkcode fill} adds what was recorded before.
  *
  * @param options `if`: a condition.
  */
@@ -88,10 +88,30 @@ export const firstUsage = sql`(SELECT min(m.first_quarter) FROM usage_series s C
 /** Records can be this much older than their metric's first usage, if a clock was set back. */
 const clockErrorMaxMs = 24 * 3_600_000;
 
-/** Finds the next step for the first row that isn't filled, of a table with the columns of `usage_dimensions`. */
+/** A table with the columns of `usage_dimensions`, whose rows are filled. */
+export interface FilledTable {
+  readonly table: Statement;
+  /** Adds records `r` for the row with a number, by a query for their series. */
+  readonly add: (
+    number: number,
+    added: { readonly series: Statement; readonly records: Statement },
+  ) => readonly Statement[];
+}
+
+export const filledDimensions: FilledTable = {
+  table: sql`usage_dimensions`,
+  add: (number, added) => [
+    addByValue({ ...added, dimension: sql`d.number = ${number}` }),
+    ...moveValues,
+    ...addToAll,
+  ],
+};
+
+/** Finds the next step for the first row of a table that isn't filled. */
 export async function findFillStep(
   database: DatabaseReader,
-  { table, recordsMax }: { table: Statement; recordsMax: number },
+  { table }: FilledTable,
+  recordsMax: number,
 ): Promise<FillStep | undefined> {
   const row = await database.readFirst<Pick<FillStep, "number" | "unfilledSeq">>(sql`
     SELECT number, unfilled_seq AS unfilledSeq FROM ${table}
@@ -116,37 +136,13 @@ export async function findFillStep(
   };
 }
 
-export function findUnfilledDimension(
-  database: DatabaseReader,
-  recordsMax: number,
-): Promise<FillStep | undefined> {
-  return findFillStep(database, { table: sql`usage_dimensions`, recordsMax });
-}
-
 /**
- * Adds some of the records from before a dimension was declared, the newest first. Does nothing if another server has done the step. What is
+ * Adds some of the records from before a row was declared, the newest first. Does nothing if another server has done the step. What is
  * recorded and voided meanwhile is counted by those who do it, depending on which side of `unfilled_seq` the record is.
  */
-export function fillDimension(step: FillStep): Statement[] {
-  const { number } = step;
-  return fillSteps({
-    table: sql`usage_dimensions`,
-    step,
-    add: ({ series, records }) => [
-      addByValue({ series, records, dimension: sql`d.number = ${number}` }),
-      ...moveValues,
-      ...addToAll,
-    ],
-  });
-}
-
-/** As {@linkcode fillDimension}, for a row of a table with its columns. @param options `add`: adds records `r`, by a query for their series. */
-export function fillSteps(
-  { table, step: { number, unfilledSeq, oldest, recordedAt, seqs }, add }: {
-    table: Statement;
-    step: FillStep;
-    add: (added: { series: Statement; records: Statement }) => readonly Statement[];
-  },
+export function fill(
+  { table, add }: FilledTable,
+  { number, unfilledSeq, oldest, recordedAt, seqs }: FillStep,
 ): Statement[] {
   const isNext = sql`number = ${number} AND removed_at IS NULL AND unfilled_seq = ${unfilledSeq}`;
   const records = sql`r.seq IN (SELECT value FROM json_each(${JSON.stringify(seqs)}))
@@ -155,7 +151,7 @@ export function fillSteps(
   const hasOlder = sql`(EXISTS (SELECT 1 FROM usage_records r WHERE r.seq < ${oldest})
     AND NOT coalesce(${recordedAt} + ${integer(clockErrorMaxMs)} <= ${firstUsage} * ${quarterMs}, false))`;
   return [
-    ...add({ series: sql`SELECT DISTINCT r.series FROM usage_records r WHERE ${records}`, records }),
+    ...add(number, { series: sql`SELECT DISTINCT r.series FROM usage_records r WHERE ${records}`, records }),
     // Records that retention had deleted are missing, unless the oldest one is older than all usage of the metric.
     sql`UPDATE ${table} AS u SET
       complete_since = iif(NOT ${hasOlder} AND (${oldest} IS NULL OR ${oldest} = 1
