@@ -12,8 +12,18 @@ import {
 } from "../access/mod.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 
+/** If the database has limits, limits per value or dimensions that a group doesn't count, nothing is recorded. */
+export interface GroupFacts {
+  readonly hasLimits: boolean;
+  /** True if any of them is per value. */
+  readonly hasValueLimits: boolean;
+  readonly hasDimensions: boolean;
+  /** True if there are active holds. Without, a request that they leave no room for is retried, because they may have expired. */
+  readonly hasHolds: boolean;
+}
+
 /** Requests that are recorded together. No idempotency key of an organization may occur twice. */
-export interface RecordGroup {
+export interface RecordGroup extends GroupFacts {
   readonly now: number;
   /** API keys, some of them verified by an operator; or an operator on behalf of organizations. */
   readonly by: keyof typeof targetsBy;
@@ -30,14 +40,6 @@ export interface RecordGroup {
   readonly questions: readonly number[];
   /** True if products and metrics must be in the catalogue. */
   readonly isCatalogueRequired: boolean;
-  /** True if there are limits of usage. If the database has any and this is false, nothing is recorded. */
-  readonly hasLimits: boolean;
-  /** True if any of them is per value. If the database has such a limit and this is false, nothing is recorded. */
-  readonly hasValueLimits: boolean;
-  /** True if any metric has dimensions. If one has and this is false, nothing is recorded. */
-  readonly hasDimensions: boolean;
-  /** True if there are active holds. Without, a request that they leave no room for is retried, because they may have expired. */
-  readonly hasHolds: boolean;
   /**
    * True if all series existed recently, and their keys were noted as used. Then nothing is looked for that may be missing, and if
    * a series doesn't exist or may not be recorded, nothing is.

@@ -1,5 +1,6 @@
 // A group of requests whose records are committed together.
 import {
+  type GroupFacts,
   isVerified,
   RecordEncoder,
   type RecordGroup,
@@ -77,6 +78,13 @@ interface Repeats {
 /** A group for the database, and where each request's records are in it. */
 export type CommitGroup = ReturnType<typeof buildGroup>;
 
+export const noFacts: GroupFacts = {
+  hasLimits: false,
+  hasValueLimits: false,
+  hasDimensions: false,
+  hasHolds: false,
+};
+
 /**
  * Makes one group of requests. Two requests of one organization must not share an idempotency key.
  *
@@ -84,21 +92,9 @@ export type CommitGroup = ReturnType<typeof buildGroup>;
  */
 export function buildGroup(
   requests: readonly GroupRequest[],
-  {
-    now,
-    isCatalogueRequired = false,
-    hasLimits = false,
-    hasValueLimits = false,
-    hasDimensions = false,
-    hasHolds = false,
-    knownSeries,
-  }: {
+  { now, isCatalogueRequired = false, knownSeries, ...facts }: Partial<GroupFacts> & {
     now: number;
     isCatalogueRequired?: boolean;
-    hasLimits?: boolean;
-    hasValueLimits?: boolean;
-    hasDimensions?: boolean;
-    hasHolds?: boolean;
     knownSeries?: KnownSeries;
   },
 ) {
@@ -157,10 +153,8 @@ export function buildGroup(
     idempotencyKeys,
     questions,
     isCatalogueRequired,
-    hasLimits,
-    hasValueLimits,
-    hasDimensions,
-    hasHolds,
+    ...noFacts,
+    ...facts,
     isSeriesKnown: series.length > 0 && knownSeries?.hasAll(series, now) === true,
   };
   return { group, /** The position of each request's first record. */ starts };

@@ -15,6 +15,7 @@ import {
   buildGroup,
   findRepeats,
   type GroupRequest,
+  noFacts,
   type PendingRequest,
   type RecordedUsage,
   type RecordRequest,
@@ -53,14 +54,8 @@ export class Recorder {
   /** Where collectors write. */
   readonly room = new CommitRoom(collectedRowsMax);
   #recordIds: UsageRecordIds | undefined;
-  /** True if the database had limits of usage at the last commit. */
-  #hasLimits = false;
-  /** True if any limit was per value at the last commit. */
-  #hasValueLimits = false;
-  /** True if any metric had dimensions at the last commit. */
-  #hasDimensions = false;
-  /** True if the database had active holds at the last commit. */
-  #hasHolds = false;
+  /** Those of the database at the last commit. */
+  #facts = noFacts;
   readonly #hardCounters: LimitCounters;
   /** No request waits for these, so they are completed apart from those of hard limits. */
   readonly #softCounters: LimitCounters;
@@ -251,17 +246,11 @@ export class Recorder {
     // Needed for the response, so it must be known before anything is written.
     const ids = await this.recordIds();
     const { clock, config } = this.#context;
-    const isCatalogueRequired = config.usageCatalog === "required";
-    const knownSeries = this.#knownSeries;
-    const [hasLimits, hasDimensions, hasHolds] = [this.#hasLimits, this.#hasDimensions, this.#hasHolds];
-    const hasValueLimits = this.#hasValueLimits;
+    const [knownSeries, facts] = [this.#knownSeries, this.#facts];
     const { group: built, starts } = buildGroup(requests, {
+      ...facts,
       now: clock(),
-      isCatalogueRequired,
-      hasLimits,
-      hasValueLimits,
-      hasDimensions,
-      hasHolds,
+      isCatalogueRequired: config.usageCatalog === "required",
       knownSeries,
     });
     const group = isUnlimited ? { ...built, isUnlimited } : built;
@@ -274,10 +263,12 @@ export class Recorder {
       knownSeries.add(group.series, group.now);
     }
     this.#noteTerms(group, outcome);
-    this.#hasLimits = outcome.hasLimits ?? hasLimits;
-    this.#hasValueLimits = outcome.hasValueLimits ?? hasValueLimits;
-    this.#hasDimensions = outcome.hasDimensions ?? hasDimensions;
-    this.#hasHolds = outcome.hasHolds ?? hasHolds;
+    this.#facts = {
+      hasLimits: outcome.hasLimits ?? facts.hasLimits,
+      hasValueLimits: outcome.hasValueLimits ?? facts.hasValueLimits,
+      hasDimensions: outcome.hasDimensions ?? facts.hasDimensions,
+      hasHolds: outcome.hasHolds ?? facts.hasHolds,
+    };
     const completed = completeRequests(requests, { group, starts, outcome, ids });
     this.#softCounters.add(completed.unknown);
     this.#commitMetrics.observeCommit(startedAt, completed.counts);
