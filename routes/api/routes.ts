@@ -33,8 +33,6 @@ import { identityProviderRoutes } from "../people/identity_providers.tsx";
 import { clientRoutes } from "../oauth/clients.ts";
 import { resourceRoutes } from "../oauth/resources.ts";
 import { operatorTokenRoutes } from "../access/operator_tokens.tsx";
-import { operatorUsageRoutes } from "../meter/operator_usage.ts";
-import { operatorUsageRecordRoutes } from "../meter/operator_usage_records.ts";
 import { operatorStatementRoutes, statementRoutes } from "../billing/statement_routes.ts";
 import { organizationRoutes } from "../people/own_organizations.tsx";
 import { identityRoutes } from "../people/identities.tsx";
@@ -47,8 +45,8 @@ import { leakedKeyRoutes } from "../keys/leaked_keys.ts";
 import { limitRoutes } from "../meter/limits.ts";
 import { outcomeRoutes } from "../meter/outcomes.ts";
 import { recordingRoutes } from "../meter/usage.ts";
-import { readingRoutes } from "../meter/usage_reading.ts";
-import { usageRecordRoutes } from "../meter/usage_record_routes.ts";
+import { operatorUsageRoutes, readingRoutes } from "../meter/usage_sums.ts";
+import { operatorUsageRecordRoutes, usageRecordRoutes } from "../meter/usage_record_routes.ts";
 
 export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { version: string }): void {
   authRoutes(app, parts);

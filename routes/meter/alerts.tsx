@@ -4,13 +4,7 @@ import { pageItemsDefault } from "../../domain/limits.ts";
 import { type Catalogue, metricOf } from "../../domain/meter/catalogue.ts";
 import type { Alert } from "../../domain/meter/usage_limit.ts";
 import { alertsOfOrganizationMax } from "../../domain/outbox/webhook_limits.ts";
-import {
-  type Access,
-  activeAccess,
-  may,
-  operatorAccess,
-  requirePermission,
-} from "../../services/access/mod.ts";
+import { type Access, may, requirePermission } from "../../services/access/mod.ts";
 import { getApiKey, listApiKeys } from "../../services/keys/mod.ts";
 import {
   changeAlert,
@@ -33,9 +27,9 @@ import { Used } from "../../views/components/used.tsx";
 import { recipientsText } from "../../views/meter/alerts.tsx";
 import { limitName, limitQuantity, notifyText } from "../../views/text/limit.ts";
 import { missedText } from "../../views/text/limit_mails.ts";
-import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
+import { activeRoutes, operatedRoutes } from "../api/access_routes.ts";
+import type { MountRoute } from "../api/endpoint.ts";
 import { nounRoutes } from "../api/noun_routes.ts";
-import { operatorRoutes } from "../api/operator_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { flashOf, queryOf, type Viewer } from "../portal/form.ts";
 import { inTime } from "../portal/in_time.ts";
@@ -97,17 +91,11 @@ const schema = limitStandingSchema.omit({
 const params = z.object({ alertId: idParam("lim", "The alert's id.") });
 
 export function alertRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const ofMembers = sessionRoutes(app, parts, { tag: "Alerts", errors: ["forbidden"] });
-  commonRoutes(parts, withAccess(ofMembers, activeAccess), {
+  commonRoutes(parts, activeRoutes(app, parts, { tag: "Alerts" }), {
     noun: { path: "/api/portal/alerts", params },
     operationId: (verb) => `${verb}Alert`,
   });
-  const ofOperators = operatorRoutes(app, parts, {
-    read: "organizations:read",
-    write: "organizations:write",
-  });
-  commonRoutes(parts, withAccess(ofOperators, (actor, id) => operatorAccess(services, actor, id)), {
+  commonRoutes(parts, operatedRoutes(app, parts) as MountRoute<Access>, {
     noun: {
       path: "/api/operator/organizations/{id}/alerts",
       parent: organizationParamsSchema,
@@ -125,19 +113,14 @@ function commonRoutes(
     operationId: (verb: string) => string;
   },
 ): void {
-  const { path, parent } = noun;
-  const of = parent === undefined ? "" : " of an organization";
+  const of = noun.parent === undefined ? "" : " of an organization";
   const routes = nounRoutes(route, { one: "alert", many: "alerts", schema, id: "{alertId}", ...noun });
-  route({
-    ...parent && { params: parent },
-    route: `GET ${path}`,
+  routes.listAll({
     operationId: `${operationId("list")}s`,
     summary: `List alerts${of}`,
     description: `All of them, at most ${alertsOfOrganizationMax}.`,
-    responses: { 200: { description: "The alerts.", schema: z.object({ alerts: z.array(schema) }) } },
-  }, async (c, _input, access) => ({
-    alerts: await listAlerts(services, access, { signal: c.req.raw.signal }),
-  }));
+    response: "The alerts.",
+  }, (_input, access, c) => listAlerts(services, access, { signal: c.req.raw.signal }));
   routes.get(
     { operationId: operationId("get"), summary: `Get an alert${of}` },
     ({ params: { alertId: id } }, access, c) => getAlert(services, access, { id, signal: c.req.raw.signal }),

@@ -3,7 +3,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { RecordTarget } from "../../db/meter/mod.ts";
 import { AppError, type ErrorCode, validationError } from "../../domain/errors.ts";
 import type { HoldRecord } from "../../domain/meter/hold.ts";
-import { activeAccess, organizationIdOf } from "../../services/access/mod.ts";
+import { organizationIdOf } from "../../services/access/mod.ts";
 import {
   createHold,
   extendHoldOf,
@@ -13,7 +13,8 @@ import {
   releaseHoldOf,
   settleHold,
 } from "../../services/meter/mod.ts";
-import { mount, type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
+import { activeRoutes } from "../api/access_routes.ts";
+import { mount, type MountRoute } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { apiKeyAuth, keyRoutes } from "./api_key_auth.ts";
@@ -78,7 +79,7 @@ const listing = {
 export function holdRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   keyHoldRoutes(app, parts);
   const { services } = parts;
-  withAccess(sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] }), activeAccess)({
+  activeRoutes(app, parts)({
     ...listing,
     route: "GET /api/portal/holds",
     operationId: "listOrganizationHolds",

@@ -1,6 +1,5 @@
 // The standings of limits, for API keys, members and operators, and the plan of the active organization.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { activeAccess, operatorAccess } from "../../services/access/mod.ts";
 import { readLimits, type UsageAccess } from "../../services/meter/mod.ts";
 import { readPlan } from "../../services/people/mod.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
@@ -12,8 +11,7 @@ import {
   valuesQuerySchema,
 } from "./schemas/limits.ts";
 import { organizationParamsSchema } from "../schemas/organization_reference.ts";
-import { sessionRoutes, withAccess } from "../api/endpoint.ts";
-import { operatorRoutes } from "../api/operator_routes.ts";
+import { activeRoutes, operatedRoutes } from "../api/access_routes.ts";
 import { keyRoutes } from "./api_key_auth.ts";
 
 export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -42,10 +40,7 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Get the limits of the key and its organization",
   }, read);
 
-  const memberRoute = withAccess(
-    sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] }),
-    activeAccess,
-  );
+  const memberRoute = activeRoutes(app, parts);
   memberRoute({
     ...common,
     route: "GET /api/portal/limits",
@@ -63,8 +58,7 @@ export function limitRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     return { ...plan, limits };
   });
 
-  const route = operatorRoutes(app, parts, { read: "organizations:read" });
-  withAccess(route, (actor, id) => operatorAccess(services, actor, id))({
+  operatedRoutes(app, parts)({
     ...common,
     route: "GET /api/operator/organizations/{id}/limits",
     operationId: "readLimitsOfOrganization",

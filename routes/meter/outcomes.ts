@@ -6,10 +6,9 @@ import {
   rejectionsKeptMs,
   rejectionsOfKeyMax,
 } from "../../domain/meter/outcome.ts";
-import { type Access, activeAccess, operatorAccess } from "../../services/access/mod.ts";
+import type { Access } from "../../services/access/mod.ts";
 import { listRejections, type OutcomeQuery, readUsage } from "../../services/meter/mod.ts";
-import { sessionRoutes, withAccess } from "../api/endpoint.ts";
-import { operatorRoutes } from "../api/operator_routes.ts";
+import { activeRoutes, operatedRoutes } from "../api/access_routes.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { idOut, pageOf, pageQuerySchema, stringSchema, timeOut } from "../schemas/common.ts";
 import { organizationParamsSchema } from "../schemas/organization_reference.ts";
@@ -105,7 +104,7 @@ export function outcomeRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const count = (access: Access, query: OutcomeQuery, signal: AbortSignal) =>
     readUsage(services, access, { job: "sumOutcomes", query, signal });
 
-  const member = withAccess(sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] }), activeAccess);
+  const member = activeRoutes(app, parts);
   member({
     ...counting,
     route: "GET /api/portal/outcomes",
@@ -119,10 +118,7 @@ export function outcomeRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "List the last rejected requests of the active organization",
   }, (_c, { query }, access) => listRejections(services, access, query));
 
-  const operator = withAccess(
-    operatorRoutes(app, parts, { read: "usage:read" }),
-    (actor, _id, organizationId = "") => operatorAccess(services, actor, organizationId),
-  );
+  const operator = operatedRoutes(app, parts, { read: "usage:read" });
   const { id: organizationId } = organizationParamsSchema.shape;
   operator({
     ...counting,

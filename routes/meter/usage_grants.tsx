@@ -11,7 +11,7 @@ import {
 } from "../../domain/meter/usage_grant.ts";
 import { windowPeriods } from "../../domain/meter/usage_limit.ts";
 import { refillPeriods } from "../../domain/meter/usage_refill.ts";
-import { type Access, activeAccess, type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
+import { type OperatorAccess, operatorAccess } from "../../services/access/mod.ts";
 import {
   createGrant,
   getGrant,
@@ -28,8 +28,7 @@ import { type FormInput, FormPage, type PageForm } from "../../views/components/
 import { organizationHref, organizationsHref } from "../../views/components/links.ts";
 import { everyWords, grantQuantity } from "../../views/meter/grants.tsx";
 import { limitName } from "../../views/text/limit.ts";
-import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
-import { operatorRoutes } from "../api/operator_routes.ts";
+import { activeRoutes, operatedRoutes } from "../api/access_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { checkQuantity } from "./limit_input.ts";
 import { mountFormPage, paramOf } from "../portal/noun_pages.ts";
@@ -125,26 +124,29 @@ const schema = z.object({
   voidReason: stringSchema("Why it was voided.", "Refunded.").nullable(),
 }).openapi("UsageGrant");
 const one = z.object({ grant: schema });
-const memberPath = "/api/portal/grants";
 const operatorPath = "/api/operator/organizations/{id}/grants";
 
 export function usageGrantRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const ofMembers = withAccess(
-    sessionRoutes(app, parts, { tag: "Usage", errors: ["forbidden"] }),
-    activeAccess,
-  );
-  listRoute(parts, ofMembers, { path: memberPath, operationId: "listGrants", of: "the active organization" });
-  const route = withAccess(
-    operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" }),
-    (actor, id) => operatorAccess(services, actor, id),
-  );
-  listRoute(parts, route as MountRoute<Access>, {
-    path: operatorPath,
+  const listing = {
+    description: "Newest first, with the used part of each.",
+    query: pageQuerySchema,
+    responses: { 200: { description: "A page of grants.", schema: pageOf("grants", schema) } },
+  };
+  activeRoutes(app, parts)({
+    ...listing,
+    route: "GET /api/portal/grants",
+    operationId: "listGrants",
+    summary: "List grants of the active organization",
+  }, (_c, { query }, access) => listGrants(services, access, query));
+  const route = operatedRoutes(app, parts);
+  route({
+    ...listing,
+    route: `GET ${operatorPath}`,
     operationId: "operatorListGrants",
-    of: "an organization",
+    summary: "List grants of an organization",
     params: organizationParamsSchema,
-  });
+  }, (_c, { query }, access) => listGrants(services, access, query));
   route({
     route: `POST ${operatorPath}`,
     operationId: "createGrant",
@@ -177,27 +179,6 @@ export function usageGrantRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   }, async (_c, { params: { grantId: id }, body }, access) => ({
     grant: await voidGrant(services, access, { id, ...body }),
   }));
-}
-
-function listRoute(
-  { services }: AppParts,
-  route: MountRoute<Access>,
-  { path, operationId, of, params }: {
-    path: `/${string}`;
-    operationId: string;
-    of: string;
-    params?: typeof organizationParamsSchema;
-  },
-): void {
-  route({
-    ...params && { params },
-    route: `GET ${path}`,
-    operationId,
-    summary: `List grants of ${of}`,
-    description: "Newest first, with the used part of each.",
-    query: pageQuerySchema,
-    responses: { 200: { description: "A page of grants.", schema: pageOf("grants", schema) } },
-  }, (_c, { query }, access) => listGrants(services, access, query));
 }
 
 function grantOf(

@@ -2,11 +2,9 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { windowPeriods } from "../../domain/meter/usage_limit.ts";
 import { refillPeriods, usageRefillStatuses } from "../../domain/meter/usage_refill.ts";
-import { operatorAccess } from "../../services/access/mod.ts";
 import { getRefill, listRefills, voidRefill } from "../../services/meter/mod.ts";
 import { everyWords, grantQuantity } from "../../views/meter/grants.tsx";
-import { withAccess } from "../api/endpoint.ts";
-import { operatorRoutes } from "../api/operator_routes.ts";
+import { operatedRoutes } from "../api/access_routes.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import type { PortalParts } from "../portal/page.ts";
 import { idOut, idParam, pageOf, pageQuerySchema, stringSchema, timeOut } from "../schemas/common.ts";
@@ -43,10 +41,7 @@ const apiPath = "/api/operator/organizations/{id}/refills";
 
 export function usageRefillRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const route = withAccess(
-    operatorRoutes(app, parts, { read: "organizations:read", write: "organizations:write" }),
-    (actor, id) => operatorAccess(services, actor, id),
-  );
+  const route = operatedRoutes(app, parts);
   route({
     route: `GET ${apiPath}`,
     operationId: "operatorListRefills",
