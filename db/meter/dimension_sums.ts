@@ -4,6 +4,7 @@ import { rollupNumber, type RollupUnit } from "../../domain/meter/rollup_unit.ts
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { dimensionSumsNumber } from "./dimensions.ts";
+import { isInWindow } from "./rollup_columns.ts";
 
 /** Sums by some properties of one dimension of each metric. */
 export interface UsageSplit {
@@ -21,12 +22,7 @@ export interface UsageSplit {
 }
 
 /** Finds the rollups `r` of a series `ds` of a value in the window `w`. */
-const isInSeries: Record<RollupUnit, Statement> = {
-  month: sql`ds.month = w.first AND r.month = w.first AND r.organization = ${integer(dimensionSumsNumber)}
-    AND r.series = -ds.id`,
-  hour: sql`r.series = -ds.id AND r.hour >= w.first AND r.hour < w.after`,
-  quarter: sql`r.series = -ds.id AND r.quarter >= w.first AND r.quarter < w.after`,
-};
+const isOfValue = isInWindow({ organization: integer(dimensionSumsNumber), series: sql`-ds.id` });
 
 const column = (index: number) => [sql`ds.value_1`, sql`ds.value_2`, sql`ds.value_3`][index] ?? sql`NULL`;
 
@@ -79,7 +75,7 @@ export function splitSource(
     }
       CROSS JOIN usage_dimension_series v ON v.value = x.number) ds WHERE true ${joinSql(filters, " ")})`,
     from: sql`ds CROSS JOIN usage_series s ON s.id = ds.series ${joinKeys} CROSS JOIN w`,
-    isRollup: isInSeries[unit],
+    isRollup: unit === "month" ? sql`ds.month = w.first AND ${isOfValue[unit]}` : isOfValue[unit],
   };
 }
 

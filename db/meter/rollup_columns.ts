@@ -1,5 +1,6 @@
-// The columns of rollups and how records are added up in them.
+// The tables and columns of rollups, and how records are added up in them.
 import { lowBits, millionthsWholeMax } from "../../domain/meter/quantity.ts";
+import type { RollupUnit } from "../../domain/meter/rollup_unit.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
 
 /** The quantity of the record `r` in millionths: an integer, or a text when 64 bits cannot hold it. See `usage_rollups`. */
@@ -20,3 +21,19 @@ export const sums = sql`count, sum_high, sum_low, sum_micro, smallest, largest`;
 export const sumsOfRecords = sql`count(*) AS count, sum(r.quantity_whole >> ${integer(lowBits)}) AS sum_high,
     sum(r.quantity_whole & ${integer(2 ** lowBits - 1)}) AS sum_low, sum(r.quantity_micro) AS sum_micro,
     min(${millionths}) AS smallest, max(${millionths}) AS largest`;
+
+/** The tables of rollups `r`. */
+export const rollupTables: Record<RollupUnit, Statement> = {
+  month: sql`usage_rollups_monthly r`,
+  hour: sql`usage_rollups_hourly r`,
+  quarter: sql`usage_rollups r`,
+};
+
+/** Finds the rollups `r` of a series from the first number `w.first` to the one before `w.after`. */
+export const isInWindow = (
+  { organization, series }: Record<"organization" | "series", Statement>,
+): Record<RollupUnit, Statement> => ({
+  month: sql`r.month = w.first AND r.organization = ${organization} AND r.series = ${series}`,
+  hour: sql`r.series = ${series} AND r.hour >= w.first AND r.hour < w.after`,
+  quarter: sql`r.series = ${series} AND r.quarter >= w.first AND r.quarter < w.after`,
+});

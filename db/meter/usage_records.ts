@@ -320,42 +320,32 @@ export function findUsageRecordPosition(database: DatabaseReader, key: UsageReco
   );
 }
 
+type UsageOfOrganization = Pick<UsageRecordScan, "organizationId" | "filter">;
+
 /** Returns the end of the last 15 minutes that begin before `before` and have a match, so that a scan can skip the rest. */
 export async function lastUsageBefore(
   database: DatabaseReader,
-  { organizationId, filter, before }: { organizationId: string; filter: UsageFilter; before: number },
+  { before, ...query }: UsageOfOrganization & { before: number },
 ): Promise<number | null> {
-  const quarter = await findQuarter(database, {
-    organizationId,
-    filter,
-    extreme: sql`max`,
-    isInRange: sql`r.quarter < ${Math.ceil(before / rollupQuarterMs)}`,
-  });
+  const isInRange = sql`r.quarter < ${Math.ceil(before / rollupQuarterMs)}`;
+  const quarter = await findQuarter(database, query, { extreme: sql`max`, isInRange });
   return quarter === null ? null : (quarter + 1) * rollupQuarterMs;
 }
 
 /** Returns the start of the first 15 minutes that end after `from` and have a matching record, or null. */
 export async function firstUsageFrom(
   database: DatabaseReader,
-  { organizationId, filter, from }: { organizationId: string; filter: UsageFilter; from: number },
+  { from, ...query }: UsageOfOrganization & { from: number },
 ): Promise<number | null> {
-  const quarter = await findQuarter(database, {
-    organizationId,
-    filter,
-    extreme: sql`min`,
-    isInRange: sql`r.quarter >= ${Math.floor(from / rollupQuarterMs)}`,
-  });
+  const isInRange = sql`r.quarter >= ${Math.floor(from / rollupQuarterMs)}`;
+  const quarter = await findQuarter(database, query, { extreme: sql`min`, isInRange });
   return quarter === null ? null : quarter * rollupQuarterMs;
 }
 
 async function findQuarter(
   database: DatabaseReader,
-  { organizationId, filter, extreme, isInRange }: {
-    organizationId: string;
-    filter: UsageFilter;
-    extreme: Statement;
-    isInRange: Statement;
-  },
+  { organizationId, filter }: UsageOfOrganization,
+  { extreme, isInRange }: Record<"extreme" | "isInRange", Statement>,
 ): Promise<number | null> {
   const row = await database.readFirst<{ quarter: number | null }>(sql`
     SELECT ${extreme}((SELECT ${extreme}(r.quarter) FROM usage_rollups r

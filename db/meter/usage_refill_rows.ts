@@ -1,8 +1,6 @@
 // SQL that reads and writes refills, and writes the grants of their next turns ahead. A turn is written once on any number of servers:
 // each batch holds only if the refill is as it was read.
 import { newId } from "../../domain/id.ts";
-import type { Quantity } from "../../domain/meter/quantity.ts";
-import type { LimitPeriod } from "../../domain/meter/usage_limit.ts";
 import {
   type GivenTurn,
   type RefillPeriod,
@@ -13,26 +11,26 @@ import { type Audited, ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { recheckLimits } from "./limit_rows.ts";
 import { openCounters } from "./open_counters.ts";
-import { currentWindow, hasRoom, startBalance } from "./usage_grant_rows.ts";
+import {
+  currentWindow,
+  hasRoom,
+  type NewGrant,
+  startBalance,
+  type UsageGrantRow,
+} from "./usage_grant_rows.ts";
 import { isAccount, neverEnds, nextTurn } from "./usage_grants.ts";
 import { isApplied } from "./usage_limits.ts";
 
-export interface UsageRefillRow {
-  readonly id: string;
-  readonly limitId: string;
-  readonly productSlug: string | null;
-  readonly metric: string | null;
-  readonly per: LimitPeriod;
-  /** In millionths, as a text. */
-  readonly quantity: string;
+/** What repeats. */
+interface Refilled {
   readonly every: RefillPeriod;
   readonly rollover: 0 | 1;
   readonly until: number | null;
-  readonly createdAt: number;
-  readonly voidedAt: number | null;
-  readonly reason: string;
-  readonly voidReason: string | null;
 }
+
+export type UsageRefillRow =
+  & Omit<UsageGrantRow, keyof Refilled | "used" | "startsAt" | "expiresAt" | "refillId" | "idempotencyKey">
+  & Refilled;
 
 const selectFrom = (condition: Statement) =>
   sql`SELECT r.id, r.limit_id AS limitId, nullif(r.product_slug, '') AS productSlug, nullif(r.metric, '') AS metric,
@@ -59,16 +57,7 @@ export function findRefills(
   );
 }
 
-export interface NewRefill {
-  readonly id: string;
-  readonly limitId: string;
-  readonly quantity: Quantity;
-  readonly every: RefillPeriod;
-  readonly rollover: 0 | 1;
-  readonly until: number | null;
-  readonly reason: string;
-  readonly idempotencyKey: string;
-}
+export type NewRefill = Omit<NewGrant, "expiresAt"> & Refilled;
 
 /** Inserts a refill of a limit, unless its idempotency key is taken, or too many refills or grants of the limit are active. */
 export function insertRefill(
@@ -93,10 +82,7 @@ export function insertRefill(
         AND g.idempotency_key = ${idempotencyKey})`;
 }
 
-interface Schedule {
-  readonly every: RefillPeriod;
-  readonly rollover: 0 | 1;
-  readonly until: number | null;
+interface Schedule extends Refilled {
   readonly timezone: string;
 }
 

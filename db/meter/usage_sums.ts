@@ -1,16 +1,11 @@
 // The SQL that reads usage: adding up rollups, never records.
 import { lowBits, sumMicros } from "../../domain/meter/quantity.ts";
-import {
-  rollupNumber,
-  type RollupPiece,
-  rollupsOf,
-  rollupStart,
-  type RollupUnit,
-} from "../../domain/meter/rollup_unit.ts";
+import { rollupNumber, type RollupPiece, rollupsOf, rollupStart } from "../../domain/meter/rollup_unit.ts";
 import type { Environment } from "../../domain/environment.ts";
 import { currentKeyNumber } from "../access/mod.ts";
 import { isUsageOf, organizationOf, usageNumbersOf } from "./environments.ts";
 import { splitColumns, splitSource, splitValues, type UsageSplit } from "./dimension_sums.ts";
+import { isInWindow, rollupTables } from "./rollup_columns.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
 export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
@@ -85,19 +80,7 @@ const lineageColumns = [[sql`CAST(k.lineage AS TEXT)`, sql`apiKey`], [sql`NULL`,
 export const numberOf = (organizationId: string) =>
   sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
 
-/** The tables of rollups `r`. */
-const rollupTables: Record<RollupUnit, Statement> = {
-  month: sql`usage_rollups_monthly r`,
-  hour: sql`usage_rollups_hourly r`,
-  quarter: sql`usage_rollups r`,
-};
-
-/** Finds the rollups of a series `s` from the first number `w.first` to the one before `w.after`. */
-const isInSeries: Record<RollupUnit, Statement> = {
-  month: sql`r.month = w.first AND r.organization = s.organization AND r.series = s.id`,
-  hour: sql`r.series = s.id AND r.hour >= w.first AND r.hour < w.after`,
-  quarter: sql`r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after`,
-};
+const isInSeries = isInWindow({ organization: sql`s.organization`, series: sql`s.id` });
 
 /**
  * The rollups of a window from which on each series is added up by itself. Fewer are grouped together, for which SQLite sorts all

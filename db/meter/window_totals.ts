@@ -1,9 +1,10 @@
 // The SQL that sums windows: months, with the hours by which a window differs from them.
 import type { SumParts } from "../../domain/meter/quantity.ts";
-import { rollupNumber, type RollupUnit, rollupUnits, signedPieces } from "../../domain/meter/rollup_unit.ts";
+import { rollupNumber, rollupUnits, signedPieces } from "../../domain/meter/rollup_unit.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
 import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 import { dimensionSumsNumber } from "./dimensions.ts";
+import { isInWindow, rollupTables } from "./rollup_columns.ts";
 
 /** The usage of a product and metric in a window, as texts; see `domain/meter/quantity.ts`. */
 export interface WindowTotalRow extends SumParts {
@@ -141,7 +142,9 @@ export function windowSums(
     const sign = unit === "month" ? sql`` : sql`w.sign * `;
     const source = unit === "month" && months !== undefined
       ? sql`${list} CROSS JOIN usage_rollups_monthly r ON r.month = w.first AND ${months}`
-      : sql`${table} e CROSS JOIN ${list} CROSS JOIN ${rollupsOfSeries[unit]} WHERE ${series}`;
+      : sql`${table} e CROSS JOIN ${list} CROSS JOIN ${rollupTables[unit]} ON ${
+        isInSeries[unit]
+      } WHERE ${series}`;
     return [sql`
       SELECT w.position, r.series, ${sign}r.count AS count, ${sign}r.sum_high AS sum_high, ${sign}r.sum_low AS sum_low,
         ${sign}r.sum_micro AS sum_micro
@@ -150,10 +153,4 @@ export function windowSums(
   return joinSql(selects, " UNION ALL ");
 }
 
-/** The rollups `r` of a series `e` in the range `w`. */
-const rollupsOfSeries: Readonly<Record<RollupUnit, Statement>> = {
-  month:
-    sql`usage_rollups_monthly r ON r.month = w.first AND r.organization = e.organization AND r.series = e.id`,
-  hour: sql`usage_rollups_hourly r ON r.series = e.id AND r.hour >= w.first AND r.hour < w.after`,
-  quarter: sql`usage_rollups r ON r.series = e.id AND r.quarter >= w.first AND r.quarter < w.after`,
-};
+const isInSeries = isInWindow({ organization: sql`e.organization`, series: sql`e.id` });

@@ -1,7 +1,7 @@
 // Grants: quantities that raise an organization's limit, such as those that it bought in advance.
 import { millionthsWholeMax } from "./quantity.ts";
 import type { LimitPeriod, WindowPeriod } from "./usage_limit.ts";
-import type { RefillPeriod } from "./usage_refill.ts";
+import type { RefillPeriod, usageRefillStatuses } from "./usage_refill.ts";
 
 export const usageGrantStatuses = ["scheduled", "active", "used", "expired", "voided"] as const;
 export type UsageGrantStatus = (typeof usageGrantStatuses)[number];
@@ -35,6 +35,29 @@ export interface UsageGrant {
   readonly createdAt: string;
   readonly voidedAt: string | null;
   readonly voidReason: string | null;
+}
+
+/** A grant that repeats. */
+export interface UsageRefill extends
+  Pick<
+    UsageGrant,
+    | "id"
+    | "limitId"
+    | "productSlug"
+    | "metric"
+    | "per"
+    | "quantity"
+    | "reason"
+    | "createdAt"
+    | "voidedAt"
+    | "voidReason"
+  > {
+  readonly every: RefillPeriod;
+  /** 1: what is left of a grant expires one turn later. */
+  readonly rollover: 0 | 1;
+  /** No turn begins at or after it. */
+  readonly until: string | null;
+  readonly status: (typeof usageRefillStatuses)[number];
 }
 
 /** The grants of a limit that can be used. */

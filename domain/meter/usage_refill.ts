@@ -1,6 +1,5 @@
 // Refills: grants that repeat at each turn of the calendar in the organization's time zone.
 import { zonedTime } from "../time.ts";
-import type { WindowPeriod } from "./usage_limit.ts";
 import { startOf } from "./usage_window.ts";
 
 export const refillPeriods = ["day", "week", "month"] as const;
@@ -9,28 +8,6 @@ export const usageRefillStatuses = ["active", "ended", "voided"] as const;
 
 /** Refills of an organization for one limit that haven't ended. */
 export const activeRefillsMax = 10;
-
-export interface UsageRefill {
-  readonly id: string;
-  /** The limit that it was given for. Its grants raise any limit with the same product, metric and `per`. */
-  readonly limitId: string;
-  readonly productSlug: string | null;
-  readonly metric: string | null;
-  /** Missing for limits in total. */
-  readonly per?: WindowPeriod;
-  /** That of each grant. */
-  readonly quantity: number;
-  readonly every: RefillPeriod;
-  /** 1: what is left of a grant expires one turn later. */
-  readonly rollover: 0 | 1;
-  /** No turn begins at or after it. Times are in ISO 8601 UTC. */
-  readonly until: string | null;
-  readonly status: (typeof usageRefillStatuses)[number];
-  readonly reason: string;
-  readonly createdAt: string;
-  readonly voidedAt: string | null;
-  readonly voidReason: string | null;
-}
 
 /** A turn with a grant that hasn't ended. */
 export interface GivenTurn {

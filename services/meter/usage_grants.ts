@@ -5,22 +5,23 @@ import {
   findGrants,
   type GrantedLimit,
   insertGrant,
+  type NewGrant,
   selectGrant,
   selectGrantOrNulls,
   type UsageGrantRow,
   voidGrantRow,
 } from "../../db/meter/usage_grant_rows.ts";
-import { insertFirstTurns, insertRefill, setNextTurns } from "../../db/meter/usage_refill_rows.ts";
+import {
+  insertFirstTurns,
+  insertRefill,
+  type NewRefill,
+  setNextTurns,
+} from "../../db/meter/usage_refill_rows.ts";
 import { organizationNumber } from "../../db/access/mod.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
-import {
-  microsToDecimal,
-  microsToNumber,
-  type Quantity,
-  quantityMicros,
-} from "../../domain/meter/quantity.ts";
-import { activeRefillsMax, type RefillPeriod } from "../../domain/meter/usage_refill.ts";
+import { microsToDecimal, microsToNumber, quantityMicros } from "../../domain/meter/quantity.ts";
+import { activeRefillsMax } from "../../domain/meter/usage_refill.ts";
 import { activeGrantsMax, type UsageGrant, type UsageGrantStatus } from "../../domain/meter/usage_grant.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Access, type OperatorAccess, requirePermission, writeAndRead } from "../access/mod.ts";
@@ -52,19 +53,10 @@ export async function getGrant(context: SessionContext, access: Access, id: stri
   return toGrant(row, context.clock());
 }
 
-interface NewGrantInput {
-  readonly limitId: string;
-  readonly quantity: Quantity;
-  readonly expiresAt: number | null;
-  /** The grant repeats, up to a time in milliseconds since 1970, instead of expiring at a fixed time. */
-  readonly refill?: {
-    readonly every: RefillPeriod;
-    readonly rollover: 0 | 1;
-    readonly until: number | null;
-  } | null;
-  readonly reason: string;
-  readonly idempotencyKey: string;
-}
+/** `refill`: the grant repeats, up to a time, instead of expiring at a fixed time. */
+type NewGrantInput = Omit<NewGrant, "id"> & {
+  readonly refill?: Pick<NewRefill, "every" | "rollover" | "until"> | null;
+};
 
 /** @param expiresAt Null: never. @throws {AppError} `validation_failed` for an end in the past. */
 export function requireFutureEnd(

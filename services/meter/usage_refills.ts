@@ -12,7 +12,7 @@ import {
 import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { microsToNumber } from "../../domain/meter/quantity.ts";
-import type { UsageRefill } from "../../domain/meter/usage_refill.ts";
+import type { UsageRefill } from "../../domain/meter/usage_grant.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type Access, type OperatorAccess, requirePermission, writeAndRead } from "../access/mod.ts";
 import type { Context, SessionContext } from "../context.ts";

@@ -8,21 +8,16 @@ import { type LimitUsage, limitWindow } from "../../../domain/meter/limit_window
 import type { SumParts } from "../../../domain/meter/quantity.ts";
 import { type JobContext, type JobScope, pauseAfterSlices } from "../../reports/job_context.ts";
 
-interface LimitCells {
-  readonly cells: readonly LimitCell[];
-}
-
-export async function sumLimitCells(context: JobContext, { cells }: LimitCells): Promise<MissingSums[]> {
+export async function sumLimitCells(
+  context: JobContext,
+  { cells }: { readonly cells: readonly LimitCell[] },
+): Promise<MissingSums[]> {
   const missing = await inSlices(
     context,
     cells,
     (cell) => findMissingSums(context.database, cell, limitWindow(cell.per, cell.timezone, cell.at)),
   );
   return missing.filter((sums) => sums !== undefined);
-}
-
-interface LimitsToSum extends JobScope {
-  readonly limits: readonly LimitStandingRow[];
 }
 
 /** Sums of a limit. `reserved`: see {@linkcode LimitStandingRow}. */
@@ -32,7 +27,10 @@ interface LimitSums {
 }
 
 /** Adds up what limits lack. */
-export function sumLimits(context: JobContext, { limits, now }: LimitsToSum): Promise<LimitSums[]> {
+export function sumLimits(
+  context: JobContext,
+  { limits, now }: JobScope & { readonly limits: readonly LimitStandingRow[] },
+): Promise<LimitSums[]> {
   return inSlices(context, limits, async (limit) => {
     const sumAt = (at: number) =>
       sumLimit(context.database, limit, limitWindow(limit.per, limit.timezone, at));
@@ -58,14 +56,10 @@ async function reservedOf(
   return await sumReserved(database, limit, { now, sums });
 }
 
-interface ValuesToRead extends JobScope {
-  readonly windows: readonly ValueWindow[];
-}
-
 /** Finds the values that are closest to each limit. */
 export async function closestValues(
   context: JobContext,
-  { windows, now }: ValuesToRead,
+  { windows, now }: JobScope & { readonly windows: readonly ValueWindow[] },
 ): Promise<LimitUsage[]> {
   return (await inSlices(context, windows, (window) => findClosestValues(context.database, window, now)))
     .flat();

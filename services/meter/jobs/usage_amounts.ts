@@ -14,7 +14,7 @@ import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 import type { JobContext } from "../../reports/job_context.ts";
 import { readValueSeries } from "./usage_split.ts";
 import { usageSteps } from "./usage_steps.ts";
-import { addStep, nameOfSum, readValues, type UsageValue, type ValueQuery } from "./usage_values.ts";
+import { addStep, nameIn, readValues, type UsageValue, type ValueQuery } from "./usage_values.ts";
 
 type MetricName = Pick<RollupSumRow, "productSlug" | "metric">;
 
@@ -72,14 +72,14 @@ export async function readAmounts(
   const amounts = new Map<string, Amount>();
   if (prices.metrics.size === 0) return () => null;
   const add = (row: RollupSumRow, part: Parameters<typeof addAmount>[1], isKnown = true) => {
-    const name = nameIn(query, row);
+    const name = nameOfPart(query, row);
     const amount = amounts.get(name) ?? { sum: null, isKnown: true };
     amounts.set(name, { sum: addAmount(amount.sum, part), isKnown: amount.isKnown && isKnown });
   };
   await addUnits(context, query, add);
   await addDifferences(context, query, add);
   return (sum) => {
-    const amount = amounts.get(nameIn(query, sum));
+    const amount = amounts.get(nameOfPart(query, sum));
     return amount?.isKnown ? amount.sum : null;
   };
 }
@@ -158,15 +158,7 @@ async function addDifferences(context: JobContext, query: AmountQuery, add: Add)
 }
 
 /** Names the sum of a query that usage is a part of. */
-function nameIn({ groupBy, split }: Pick<AmountQuery, "groupBy" | "split">, row: RollupSumRow): string {
-  const isBy = (group: UsageGroup) => groupBy.includes(group);
-  const hasValues = split?.properties.some(({ isGroup }) => isGroup) === true && row.values !== null;
-  return nameOfSum({
-    position: row.position,
-    organization: isBy("organization") ? row.organization : null,
-    productSlug: isBy("productSlug") ? row.productSlug : null,
-    metric: isBy("metric") ? row.metric : null,
-    apiKey: isBy("apiKey") ? row.apiKey : null,
-    values: hasValues ? JSON.stringify(JSON.parse(row.values ?? "[]")) : null,
-  });
+function nameOfPart(query: Pick<AmountQuery, "groupBy" | "split">, row: RollupSumRow): string {
+  const hasValues = query.split?.properties.some(({ isGroup }) => isGroup) === true && row.values !== null;
+  return nameIn(query, { ...row, values: hasValues ? JSON.stringify(JSON.parse(row.values)) : null });
 }

@@ -50,8 +50,22 @@ type Named = Pick<
 >;
 
 /** Names a window and group. No part of the name but the last has a space in it. */
-export function nameOfSum({ position, organization, productSlug, metric, apiKey, values }: Named): string {
+export function nameOfSum(
+  { position, organization, productSlug, metric, apiKey, values }: Readonly<
+    Record<keyof Named, string | number | null>
+  >,
+): string {
   return `${position} ${organization} ${productSlug} ${metric} ${apiKey} ${values}`;
+}
+
+/** Names the sum of a query that a row is a part of. */
+export function nameIn({ groupBy }: Pick<ValueQuery, "groupBy">, row: Named): string {
+  const by = (group: UsageGroup) => groupBy.includes(group) ? row[group] : null;
+  return nameOfSum({
+    ...{ position: row.position, values: row.values },
+    ...{ organization: by("organization"), productSlug: by("productSlug") },
+    ...{ metric: by("metric"), apiKey: by("apiKey") },
+  });
 }
 
 /** Usage of a product and metric with one key. */
@@ -184,15 +198,7 @@ class Values {
   }
 
   #of(part: Named): { value: Value; kind: AggregationRow | undefined } {
-    const { groupBy } = this.#query;
-    const name = nameOfSum({
-      position: part.position,
-      organization: groupBy.includes("organization") ? part.organization : null,
-      productSlug: groupBy.includes("productSlug") ? part.productSlug : null,
-      metric: groupBy.includes("metric") ? part.metric : null,
-      apiKey: groupBy.includes("apiKey") ? part.apiKey : null,
-      values: part.values,
-    });
+    const name = nameIn(this.#query, part);
     const value = this.#values.get(name) ??
       { aggregations: new Set(), micros: 0n, isKnown: true, isCapped: false };
     this.#values.set(name, value);
