@@ -5,7 +5,7 @@ import { type DatabaseReader, integer, sql, type Statement } from "../engine/dat
 import { addCounted } from "./counting.ts";
 import { type FilledTable, firstUsage } from "./dimension_list.ts";
 import { testTotalsNumber } from "./environments.ts";
-import { allMonths } from "./usage_sums.ts";
+import { allMonths, isOfMetrics, type UsageFilter } from "./usage_sums.ts";
 
 const quarterMs = integer(rollupQuarterMs);
 
@@ -22,17 +22,12 @@ export interface AggregationRow {
 /** Returns those of the metrics of a query. */
 export async function findAggregations(
   database: DatabaseReader,
-  { productSlug, metric }: {
-    readonly productSlug?: readonly string[] | undefined;
-    readonly metric?: readonly string[] | undefined;
-  } = {},
+  filter: Pick<UsageFilter, "productSlug" | "metric"> = {},
 ): Promise<AggregationRow[]> {
   const rows = await database.read<AggregationRow>(sql`
     SELECT number, product AS productSlug, metric, aggregation, complete_since AS completeSince
     FROM usage_aggregations WHERE removed_at IS NULL`);
-  return rows.filter((row) =>
-    (productSlug?.includes(row.productSlug) ?? true) && (metric?.includes(row.metric) ?? true)
-  );
+  return rows.filter(isOfMetrics(filter));
 }
 
 type MetricCounting = Counting & { readonly slug: string };
@@ -78,11 +73,7 @@ export function findFixedMetrics(
   return database.read(fixedMetrics(slug, metrics));
 }
 
-/**
- * Replaces how the metrics of a product are counted. Metrics that leave the catalogue are counted as before if a closed statement has them.
- *
- * @param options `if`: a condition.
- */
+/** Replaces how the metrics of a product are counted. Metrics that leave the catalogue are counted as before if a closed statement has them. */
 export function replaceAggregations(
   productSlug: string,
   metrics: readonly MetricCounting[],

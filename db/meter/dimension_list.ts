@@ -38,8 +38,6 @@ export function findDimensions(database: DatabaseReader, { withKept = false } = 
 /**
  * Replaces the dimensions of a product, and keeps those that it has already. New ones count what is recorded from now on, and
  * {@linkcode fill} adds what was recorded before.
- *
- * @param options `if`: a condition.
  */
 export function replaceDimensions(
   productSlug: string,

@@ -12,10 +12,10 @@ import {
   summable,
   taken,
 } from "./usage_grants.ts";
-import { ahead, countedSeq, isApplied, windowNumber } from "./usage_limits.ts";
+import { countedSeq, isApplied, windowAt } from "./usage_limits.ts";
 
 /** The window of the record `r`. */
-const window = windowNumber(sql`t.per`, sql`r.timestamp`, ahead(sql`o.timezone`, sql`r.timestamp`));
+const window = windowAt(sql`r.timestamp`, sql`t.per`);
 
 /** The records `r`, and the accounts `t` of an organization `o` that may have taken from grants for it. */
 const accountsOf =

@@ -9,7 +9,6 @@ import { isUsedOfRaised } from "./limit_notices.ts";
 import type { LimitCell } from "./recorder_limits.ts";
 import { isAccount, raisedQuantity } from "./usage_grants.ts";
 import {
-  ahead,
   comparable,
   countedSeq,
   isApplied,
@@ -17,7 +16,7 @@ import {
   keyFacts,
   limitFacts,
   mayBeUsed,
-  windowNumber,
+  windowAt,
 } from "./usage_limits.ts";
 
 const of = (row: Statement) => sql`usage_limit = ${row}.usage_limit`;
@@ -48,7 +47,7 @@ const isStillRejected = sql`EXISTS (SELECT 1 FROM limit_notices r WHERE r.${of(s
  * @param cells Selects `usage_limit`, `organization` and `window_number`.
  */
 const untrueNotices = (cells: Statement, { now, after }: Clearing) => {
-  const window = windowNumber(per, sql`w.now`, ahead(sql`o.timezone`, sql`w.now`));
+  const window = windowAt(sql`w.now`, per);
   return sql`SELECT x.usage_limit, x.organization, x.window_number, x.percent,
       first_value(x.percent) OVER ranked AS highest, row_number() OVER ranked AS place,
       json_object('limit', ${clearedFacts},
@@ -148,7 +147,7 @@ export async function findCellsToCheck(
 ): Promise<{ cells: CurrentCell[]; next: Pick<LimitRecheck, "nextOrganization" | "nextLimit"> | null }> {
   const isOne = plan === null ? sql`o.number = ${organization}` : sql`o.plan = ${plan}`;
   const time = sql`CAST(${now} AS INTEGER)`;
-  const window = windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time));
+  const window = windowAt(time);
   const row = await database.readFirst<{ cells: string; last: number | null }>(sql`
     WITH part AS MATERIALIZED (SELECT o.number, o.timezone, o.plan, o.limits_seq FROM organizations o
       WHERE ${isOne} AND o.number >= ${nextOrganization} ORDER BY o.number LIMIT ${organizations})
@@ -159,7 +158,7 @@ export async function findCellsToCheck(
           AND (x.organization, x.usage_limit) > (${nextOrganization}, ${nextLimit})
         LEFT JOIN usage_limits l ON l.number = x.usage_limit
         LEFT JOIN usage_limits_removed g ON g.number = x.usage_limit
-        WHERE x.window_number = ${windowNumber(per, time, ahead(sql`o.timezone`, time))}
+        WHERE x.window_number = ${windowAt(time, per)}
         UNION
         SELECT l.number, o.number, ${window} FROM part o CROSS JOIN usage_limits l ON ${isApplied()}
           AND (o.number, l.number) > (${nextOrganization}, ${nextLimit})

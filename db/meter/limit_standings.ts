@@ -6,14 +6,7 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import { ofWindow, parseHeld, selectHeld } from "./hold_counts.ts";
 import { parseReserved, selectReserved } from "./reserved_room.ts";
 import { parseBalance, raisedQuantity, selectBalance } from "./usage_grants.ts";
-import {
-  ahead,
-  countedSeq,
-  isApplied,
-  isComplete,
-  type LimitScopeRow,
-  windowNumber,
-} from "./usage_limits.ts";
+import { countedSeq, isApplied, isComplete, type LimitScopeRow, windowAt } from "./usage_limits.ts";
 
 interface LimitQuery {
   readonly organizationId: string;
@@ -66,7 +59,7 @@ export const selectStandings = (
     condition?: Statement;
   },
 ): Statement => {
-  const window = windowNumber(sql`l.per`, now, ahead(sql`o.timezone`, now));
+  const window = windowAt(now);
   const raised = raisedQuantity(sql`o.number`, now, window);
   const sum = (column: Statement) => sql`CAST(coalesce(n.${column}, 0) AS TEXT)`;
   return sql`
@@ -126,11 +119,7 @@ export async function findOrganizationLimits(
   now: number,
 ): Promise<UsageLimit[]> {
   const time = sql`CAST(${now} AS INTEGER)`;
-  const raised = raisedQuantity(
-    sql`o.number`,
-    time,
-    windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time)),
-  );
+  const raised = raisedQuantity(sql`o.number`, time, windowAt(time));
   const rows = await database.read<
     Omit<UsageLimit, "quantity" | "notifyAt"> & { low: string; micro: string; notifyAt: string | null }
   >(sql`

@@ -9,13 +9,12 @@ import { type DatabaseReader, integer, joinSql, sql, type Statement } from "../e
 import { isUsedOfRaised } from "./limit_notices.ts";
 import { isAccount, raisedQuantity } from "./usage_grants.ts";
 import {
-  ahead,
   comparable,
   comparableQuantity,
   countedSeq,
   isApplied,
   isCurrentCounter,
-  windowNumber,
+  windowAt,
 } from "./usage_limits.ts";
 
 /** Organizations by their numbers, the last one excluded. */
@@ -117,7 +116,7 @@ const organizationsIn = ({ from, to }: NumberRange) =>
 /** The notice `x` says that the limit `l` was reached in its current window by the organization `o`, or rejected a request of it. */
 const isNoted = (time: Statement) =>
   sql`x.usage_limit = l.number AND x.organization = o.number AND x.percent >= 100 AND x.window_number = ${
-    windowNumber(sql`iif(l.per IN ('minute', 'hour'), 'day', l.per)`, time, ahead(sql`o.timezone`, time))
+    windowAt(time, sql`iif(l.per IN ('minute', 'hour'), 'day', l.per)`)
   }`;
 /** All of a limit of 0 is used, but it is reached only when it rejects a request. */
 const isAnyUsed = sql`n.sum_high + n.sum_low + n.sum_micro > 0`;
@@ -216,7 +215,7 @@ export async function findFastLimits(
       AND ${used} >= ${quantity} * ${share} AND ${used} < ${quantity}
     CROSS JOIN organizations o ON o.number = x.organization AND o.deleted_at IS NULL AND ${isApplied()}
     WHERE n.opened_seq >= ${countedSeq}
-      AND n.window_number = ${windowNumber(sql`'month'`, time, ahead(sql`o.timezone`, time))}`);
+      AND n.window_number = ${windowAt(time, sql`'month'`)}`);
   const last = row?.last ? JSON.parse(row.last) as [number, number] : null;
   return {
     rows: JSON.parse(row?.rows ?? "[]"),

@@ -115,8 +115,6 @@ export interface DecidingRecords {
 /**
  * Adds records to a part, and keeps those that decide. A record that decides is kept when it is voided, so that the batch of the void
  * finds it.
- *
- * @param step Selects the records.
  */
 export async function addOtherRecords(
   database: DatabaseReader,

@@ -84,8 +84,6 @@ export function insertProduct(
 /**
  * Renames a product, also to the name that it has, unless closed statements have its metrics with another aggregation than it will, prices
  * by value will be of an incomplete dimension, or its metrics aren't those that were read.
- *
- * @param options `before`: the metrics that were read.
  */
 export function updateProductName(
   { slug, name, metrics, openSince }: WrittenProduct,

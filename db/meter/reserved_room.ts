@@ -5,7 +5,7 @@ import { hasHeld, reservedBy } from "./grant_windows.ts";
 import { activeHolds, heldSums, isOver, windowOfHold } from "./hold_counts.ts";
 import type { LimitStandingRow } from "./limit_standings.ts";
 import { isAccount, leftMicros } from "./usage_grants.ts";
-import { ahead, countedSeq, windowNumber } from "./usage_limits.ts";
+import { countedSeq, windowAt } from "./usage_limits.ts";
 
 const isCounterOf = (window: Statement) =>
   sql`c.usage_limit = l.number AND c.organization = o.number AND c.window_number = ${window}
@@ -58,9 +58,8 @@ const from = ({ limitId, organization }: HeldLimit) =>
   } AND t.per <> 'total' WHERE l.id = ${limitId}`;
 /** Other windows with holds, and what these hold. */
 const otherWindows = (time: Statement) => {
-  const window = windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time));
   return sql`(SELECT ${windowOfHold} AS window_number, min(h.created_at) AS at, ${heldSums}
-      FROM ${otherHolds(window, time)} GROUP BY 1) d
+      FROM ${otherHolds(windowAt(time), time)} GROUP BY 1) d
     LEFT JOIN usage_limit_counters c ON c.is_known AND ${isCounterOf(sql`d.window_number`)}`;
 };
 

@@ -9,7 +9,7 @@ import { recheckLimits } from "./limit_rows.ts";
 import { openCounters } from "./open_counters.ts";
 import { isAccount, isOpen, neverEnds, nextTurn, takeFromGrants } from "./usage_grants.ts";
 import { activeHolds, windowOfHold } from "./hold_counts.ts";
-import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
+import { isApplied, windowAt } from "./usage_limits.ts";
 
 export interface UsageGrantRow {
   readonly id: string;
@@ -133,7 +133,7 @@ export function applyGrant(
   return [
     sql`INSERT OR IGNORE INTO usage_limit_added
       (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
-    SELECT l.number, o.number, ${currentWindow(now)}, CAST(${now} AS INTEGER), 0, 0, 0
+    SELECT l.number, o.number, ${windowAt(sql`CAST(${now} AS INTEGER)`)}, CAST(${now} AS INTEGER), 0, 0, 0
     FROM organizations o CROSS JOIN usage_limits l ON l.id = ${limitId}
     WHERE o.number = ${organization} AND ${ifAudited(audited)}
     UNION SELECT l.number, o.number, ${windowOfHold}, CAST(${now} AS INTEGER), 0, 0, 0
@@ -145,12 +145,6 @@ export function applyGrant(
     recheckLimits({ column: "organization", number: organization }, ifAudited(audited)),
   ];
 }
-
-/** The number of the current window of the limit `l` and the organization `o`. */
-export const currentWindow = (now: number): Statement => {
-  const time = sql`CAST(${now} AS INTEGER)`;
-  return windowNumber(sql`l.per`, time, ahead(sql`o.timezone`, time));
-};
 
 /** Starts a new balance for the limits of `usage_limit_added`, with its own percentages and notices. */
 export function startBalance(now: number): Statement[] {

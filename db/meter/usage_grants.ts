@@ -7,7 +7,7 @@ import type { GrantBalance } from "../../domain/meter/usage_grant.ts";
 import type { LimitScope } from "../../domain/meter/usage_limit.ts";
 import { isoTime } from "../../domain/time.ts";
 import { integer, sql, type Statement } from "../engine/database.ts";
-import { ahead, windowNumber } from "./usage_limits.ts";
+import { windowAt } from "./usage_limits.ts";
 
 /** `ends_at` of a grant that doesn't expire. */
 export const neverEnds = Number.MAX_SAFE_INTEGER;
@@ -73,7 +73,7 @@ export function selectAdded(
   { organizations, now }: { organizations: readonly number[]; now: number },
 ): Statement {
   const time = sql`CAST(${now} AS INTEGER)`;
-  const { whole, micro } = added(time, windowNumber(sql`t.per`, time, ahead(sql`o.timezone`, time)));
+  const { whole, micro } = added(time, windowAt(time, sql`t.per`));
   return sql`SELECT t.organization, CAST(${whole} AS TEXT) AS low, CAST(${micro} AS TEXT) AS micro, '0' AS high
     FROM usage_grant_accounts t CROSS JOIN organizations o ON o.number = t.organization
     WHERE t.product_slug = ${productSlug ?? ""} AND t.metric = ${metric ?? ""} AND t.per = ${per}

@@ -120,6 +120,10 @@ export const windowNumber = (per: Statement, time: Statement, offset: Statement)
     WHEN 'day' THEN (${time} + ${offset}) / 86400000
     WHEN 'month' THEN ${monthOf(sql`(${time} + ${offset})`)} ELSE 0 END`;
 
+/** The number of the window in which the organization `o` is at a time. @param per That of the limit `l`, by default. */
+export const windowAt = (time: Statement, per = sql`l.per`): Statement =>
+  windowNumber(per, time, ahead(sql`o.timezone`, time));
+
 const around = (number: Statement) => sql`${number} - 1, ${number}, ${number} + 1`;
 
 /** Numbers of windows of a day, a month and in total that are current in some time zone. */
@@ -129,7 +133,7 @@ const windowsAround = (time: Statement): Statement =>
 /** The counter `n` has all usage of the current window of the limit `l` by the organization `o`. */
 export const isCurrentCounter = (now: Statement): Statement =>
   sql`n.usage_limit = l.number AND n.organization = o.number AND n.is_known = 1 AND n.opened_seq >= ${countedSeq}
-    AND n.window_number = ${windowNumber(sql`l.per`, now, ahead(sql`o.timezone`, now))}`;
+    AND n.window_number = ${windowAt(now)}`;
 
 /** Notices `x` of the organization `o` in one of the windows around now. */
 export const isNoticeAround = (now: Statement) =>

@@ -11,15 +11,9 @@ import { type Audited, ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { recheckLimits } from "./limit_rows.ts";
 import { openCounters } from "./open_counters.ts";
-import {
-  currentWindow,
-  hasRoom,
-  type NewGrant,
-  startBalance,
-  type UsageGrantRow,
-} from "./usage_grant_rows.ts";
+import { hasRoom, type NewGrant, startBalance, type UsageGrantRow } from "./usage_grant_rows.ts";
 import { isAccount, neverEnds, nextTurn } from "./usage_grants.ts";
-import { isApplied } from "./usage_limits.ts";
+import { isApplied, windowAt } from "./usage_limits.ts";
 
 /** What repeats. */
 interface Refilled {
@@ -190,7 +184,7 @@ export function writeTurns(refill: DueRefill, now: number): Statement[] {
     setNextTurns(sql`(SELECT r.organization FROM usage_refills r WHERE ${isRefill})`, now),
     sql`INSERT OR IGNORE INTO usage_limit_added
       (usage_limit, organization, window_number, at, sum_high, sum_low, sum_micro)
-    SELECT l.number, o.number, ${currentWindow(now)}, CAST(${now} AS INTEGER), 0, 0, 0
+    SELECT l.number, o.number, ${windowAt(sql`CAST(${now} AS INTEGER)`)}, CAST(${now} AS INTEGER), 0, 0, 0
     FROM organizations o CROSS JOIN usage_grant_accounts t ON t.organization = o.number AND t.turn_at <= ${now}
     CROSS JOIN usage_limits l ON ${
       isAccount(sql`o.number`)

@@ -30,6 +30,12 @@ export interface UsageFilter {
   readonly namesLineages?: boolean | undefined;
 }
 
+/** Returns a function that says whether a row's product and metric are those of a filter. */
+export const isOfMetrics =
+  ({ productSlug, metric }: Pick<UsageFilter, "productSlug" | "metric">) =>
+  (row: { readonly productSlug: string; readonly metric: string }): boolean =>
+    (productSlug?.includes(row.productSlug) ?? true) && (metric?.includes(row.metric) ?? true);
+
 /** A part of a window, with a number that identifies the window's sums. */
 export interface PositionedPiece extends RollupPiece {
   readonly position: number;

@@ -11,7 +11,7 @@ import { isLatest, isVoided, subtractLatest, subtractUnique } from "./counting.t
 import { organizationOf } from "./environments.ts";
 import { clearNotices } from "./limit_clearing.ts";
 import { giveBackToGrants, giveBackToWindowGrants } from "./grant_returns.ts";
-import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
+import { isApplied, windowAt } from "./usage_limits.ts";
 import { millionths, monthOf, monthStart } from "./rollup_columns.ts";
 import { basis, isOther, type OtherRecords, recordedBetween, withRollups } from "./other_records.ts";
 import { recordColumns, recordJoins } from "./usage_records.ts";
@@ -144,9 +144,7 @@ function subtractFromMonths(which: UsageVoid): Statement {
 
 /** The windows of limits that count a record. */
 const windowsOf = (seq: number) =>
-  sql`SELECT r.*, l.number AS usage_limit, ${
-    windowNumber(sql`l.per`, sql`r.timestamp`, ahead(sql`o.timezone`, sql`r.timestamp`))
-  } AS window_number
+  sql`SELECT r.*, l.number AS usage_limit, ${windowAt(sql`r.timestamp`)} AS window_number
     FROM usage_records r JOIN organizations o ON o.number = r.organization
     JOIN usage_series s ON s.id = r.series LEFT JOIN api_keys k ON k.number = s.api_key
     CROSS JOIN usage_limits l ON ${

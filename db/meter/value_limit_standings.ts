@@ -4,7 +4,7 @@ import type { LimitUsage } from "../../domain/meter/limit_window.ts";
 import { closestValuesMax } from "../../domain/meter/value_limit.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { beyondList, heldSums, parseHeld, sumTexts, text, windowOfHold } from "./hold_counts.ts";
-import { ahead, isApplied, windowNumber } from "./usage_limits.ts";
+import { isApplied, windowAt } from "./usage_limits.ts";
 import {
   counterOf,
   counterSince,
@@ -85,7 +85,7 @@ export async function findValueStandings(
     ...(series && { series: { productSlug: sql`${series.productSlug}`, metric: sql`${series.metric}` } }),
   });
   const given = sql`SELECT o.number AS organization, l.number AS usage_limit, ${
-    windowNumber(sql`l.per`, sql`w.now`, ahead(sql`o.timezone`, sql`w.now`))
+    windowAt(sql`w.now`)
   } AS window_number, ${valueIn(sql`${JSON.stringify(properties ?? {})}`, sql`l`)} AS value
     FROM organizations o CROSS JOIN (SELECT CAST(${now} AS INTEGER) AS now) w CROSS JOIN usage_limits l ON ${applied}
     WHERE o.id = ${organizationId} AND NOT EXISTS (

@@ -5,6 +5,7 @@ import type { ProductMetric } from "../../domain/meter/product.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
 import { isDimensionOf, valueOf } from "./dimensions.ts";
 import { testTotalsNumber } from "./environments.ts";
+import { isOfMetrics, type UsageFilter } from "./usage_sums.ts";
 
 /** The current price of a metric: one of the two. */
 export interface MetricPriceRow {
@@ -18,17 +19,12 @@ export interface MetricPriceRow {
 /** Returns the metrics of a query that have a price. */
 export async function findMetricPrices(
   database: DatabaseReader,
-  { productSlug, metric }: {
-    readonly productSlug?: readonly string[] | undefined;
-    readonly metric?: readonly string[] | undefined;
-  } = {},
+  filter: Pick<UsageFilter, "productSlug" | "metric"> = {},
 ): Promise<MetricPriceRow[]> {
   const rows = await database.read<MetricPriceRow>(sql`
     SELECT product AS productSlug, slug AS metric, unit_price AS unitPrice, price_list AS priceList FROM product_metrics
     WHERE unit_price IS NOT NULL OR price_list IS NOT NULL`);
-  return rows.filter((row) =>
-    (productSlug?.includes(row.productSlug) ?? true) && (metric?.includes(row.metric) ?? true)
-  );
+  return rows.filter(isOfMetrics(filter));
 }
 
 /** Lists of prices by number, each read once. */

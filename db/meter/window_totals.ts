@@ -116,7 +116,6 @@ interface WindowConditions {
 
 /**
  * @param windows Each begins and ends with a quarter of an hour.
- * @param which What to sum.
  * @returns A query for rows of position (the index of the window), series, count, sum_high, sum_low and sum_micro. Added up, they are the
  *   sums of each series in each window.
  */

@@ -55,11 +55,7 @@ function textOf(named: Readonly<Record<string, string>>): string {
 
 function fieldsOf({ name, type, source, subject, properties, metrics }: Omit<EventMapping, "id">): FormInput {
   const rows = metrics.map((metric) => ({
-    productSlug: metric.productSlug,
-    metric: metric.metric,
-    path: metric.path,
-    scale: metric.scale,
-    round: metric.round,
+    ...metric,
     whenMissing: metric.whenMissing === "reject" ? "" : metric.whenMissing,
     properties: textOf(metric.properties),
   }));

@@ -23,7 +23,6 @@ import { type KeyAccess, requireApiKey } from "./usage_access.ts";
  * taken. Voiding it again changes nothing. Minimum and maximum become null if they depend on records that retention has
  * deleted. The void is in the audit log of the record's organization.
  *
- * @param input The record's id and why it is voided.
  * @returns The record, with the first reason.
  * @throws {AppError} `not_found`, `unavailable`; `invalid_api_key`, `organization_suspended` and `permission_missing` for keys;
  *   those of `writeAs` for operators.

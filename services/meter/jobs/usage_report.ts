@@ -2,7 +2,7 @@
 // thread.
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import { findDimensions } from "../../../db/meter/dimension_list.ts";
-import type { UsageFilter } from "../../../db/meter/usage_sums.ts";
+import { isOfMetrics, type UsageFilter } from "../../../db/meter/usage_sums.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { type Catalogue, coloredProducts } from "../../../domain/meter/catalogue.ts";
 import { noneValue, propertiesShownMax } from "../../../domain/meter/dimension.ts";
@@ -170,9 +170,9 @@ async function readTables(
 /** Finds the properties by which usage can be summed, along with those of the filter. */
 async function findProperties(database: DatabaseReader, filter: UsageFilter): Promise<PropertyGroup[]> {
   const filtered = Object.keys(filter.properties ?? {});
-  const lists = (await findDimensions(database)).filter((row) =>
-    (filter.productSlug?.includes(row.productSlug) ?? true) && (filter.metric?.includes(row.metric) ?? true)
-  ).map(({ names }): string[] => JSON.parse(names));
+  const lists = (await findDimensions(database)).filter(isOfMetrics(filter)).map(({ names }): string[] =>
+    JSON.parse(names)
+  );
   const names = new Set(lists.flat());
   return [...names].filter((name) =>
     lists.some((list) => [name, ...filtered].every((one) => list.includes(one)))

@@ -2,7 +2,7 @@
 import { type DimensionRow, findDimensions } from "../../../db/meter/dimension_list.ts";
 import { countValueSeries, type UsageSplit } from "../../../db/meter/dimension_sums.ts";
 import { usageNumbersOf } from "../../../db/meter/environments.ts";
-import type { MeteredOrganization, UsageFilter } from "../../../db/meter/usage_sums.ts";
+import { isOfMetrics, type MeteredOrganization, type UsageFilter } from "../../../db/meter/usage_sums.ts";
 import type { DatabaseReader } from "../../../db/engine/database.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usageOrganizationsPerReadMax } from "../../../domain/limits.ts";
@@ -32,9 +32,7 @@ export async function findSplit(database: DatabaseReader, query: SplitQuery): Pr
   const { properties: filters = {}, groupByProperties: groups = [], productSlug, metric } = query;
   const names = [...new Set([...groups, ...Object.keys(filters)])];
   if (names.length === 0) return null;
-  const rows = (await findDimensions(database)).filter((row) =>
-    (productSlug?.includes(row.productSlug) ?? true) && (metric?.includes(row.metric) ?? true)
-  );
+  const rows = (await findDimensions(database)).filter(isOfMetrics(query));
   const chosen = new Map<string, { row: DimensionRow; declared: string[] }>();
   for (const row of rows) {
     const declared: string[] = JSON.parse(row.names);
