@@ -1,4 +1,6 @@
 // The totals of metrics, with those of the period before.
+import type { UsageSum } from "./usage_sums.ts";
+
 const metricsMax = 100;
 
 export interface MetricTotal {
@@ -11,13 +13,7 @@ export interface MetricTotal {
   readonly isComplete: boolean;
 }
 
-interface TotalSum {
-  readonly metric?: string | undefined;
-  readonly micros: bigint;
-  readonly count: number;
-  readonly isKnown: boolean;
-  readonly isCapped: boolean;
-}
+type TotalSum = Pick<UsageSum, "metric" | "micros" | "count" | "isKnown" | "isCapped">;
 
 /** Returns the totals of each metric, those with the most records in both periods first, at most 100. */
 export function metricTotals(sums: Iterable<TotalSum>, before: Iterable<TotalSum>): MetricTotal[] {

@@ -102,8 +102,9 @@ export async function readUsageReport(context: JobContext, input: Input) {
       },
     };
   } catch (error) {
-    if (isUnsplit(error)) return { ...none, metrics, problem: noPartsText };
-    if (!isTooLong(error)) throw error;
+    // The chosen metric has no dimension with the properties of the filter.
+    if (hasCode(error, "dimension_unknown")) return { ...none, metrics, problem: noPartsText };
+    if (!hasCode(error, "range_too_long")) throw error;
     return { ...none, metrics, problem: error.message };
   }
 }
@@ -187,13 +188,8 @@ async function pickFrom(
   return metric !== null && used.includes(metric) ? metric : used[0] ?? null;
 }
 
-function isTooLong(error: unknown): error is AppError {
-  return error instanceof AppError && error.code === "range_too_long";
-}
-
-/** True if the chosen metric has no dimension with the properties of the filter. */
-function isUnsplit(error: unknown): boolean {
-  return error instanceof AppError && error.code === "dimension_unknown";
+function hasCode(error: unknown, code: AppError["code"]): error is AppError {
+  return error instanceof AppError && error.code === code;
 }
 
 /** A line of a table with the name of its subject. */
@@ -283,7 +279,7 @@ async function readChart(context: JobContext, input: Input & { period: Period },
     try {
       return await readWindows(context, { ...input, unit }, chart);
     } catch (error) {
-      if (!isTooLong(error)) throw error;
+      if (!hasCode(error, "range_too_long")) throw error;
       problem = error;
     }
   }
@@ -303,7 +299,7 @@ async function readWindows(
     readSums(context, input, { ...window, window: unit, ...filter, groupBy: [] });
   const sums = await readSums(context, {
     ...input,
-    ...(stack === "organization" ? { organizationIds: named } : {}),
+    ...stack === "organization" && { organizationIds: named },
   }, {
     ...period,
     window: unit,
@@ -313,9 +309,7 @@ async function readWindows(
         properties: { ...filter.properties, [propertyOf(stack)]: named },
         groupByProperties: [propertyOf(stack)],
       }
-      : stack === "organization"
-      ? { groupBy: [stack] }
-      : { [stack]: named, groupBy: [stack] }),
+      : { ...stack !== "organization" && { [stack]: named }, groupBy: [stack] }),
   });
   const { range: { windows }, data: all } = await readTotals(period);
   const totals = windows.map(() => 0n);

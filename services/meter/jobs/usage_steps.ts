@@ -1,8 +1,8 @@
 // Divides adding up usage into steps of some milliseconds, between which other jobs run.
+import type { PositionedWindow } from "../../../db/meter/counting_values.ts";
 import type { MeteredOrganization, PositionedPiece, UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { usageStepRollupsMax, usageStepRowsMax, usageStepSeriesMax } from "../../../domain/limits.ts";
 import { rollupNumber, rollupPieces, rollupsOf, rollupStart } from "../../../domain/meter/rollup_unit.ts";
-import type { UsageWindow } from "../../../domain/meter/usage_window.ts";
 
 export interface UsageStep {
   readonly organizations: readonly number[];
@@ -10,8 +10,6 @@ export interface UsageStep {
   /** True if all windows so far are complete, of these organizations if the sums tell organizations apart, else of all. */
   readonly isComplete: boolean;
 }
-
-type PositionedWindow = UsageWindow & { readonly position: number };
 
 /**
  * Returns the steps, by window. If there are many organizations, each window takes some of them at a time; without groups, all

@@ -11,16 +11,14 @@ import {
   type UsageFilter,
   type UsageGroup,
 } from "../../../db/meter/usage_sums.ts";
-import { type AggregationRow, findAggregations } from "../../../db/meter/aggregation_list.ts";
-import type { PositionedWindow } from "../../../db/meter/counting_values.ts";
-import type { UsageSplit } from "../../../db/meter/dimension_sums.ts";
+import { findAggregations } from "../../../db/meter/aggregation_list.ts";
 import { unknownMaximum, unknownMinimum } from "../../../db/meter/usage_voids.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { usageOrganizationsPerReadMax, usageSumRowsMax } from "../../../domain/limits.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../../domain/time.ts";
 import type { JobContext, JobScope, JobTime } from "../../reports/job_context.ts";
-import { Prices, readAmounts } from "./usage_amounts.ts";
+import { type AmountQuery, Prices, readAmounts } from "./usage_amounts.ts";
 import { findSplit, propertiesOf, readValueSeries } from "./usage_split.ts";
 import { usageSteps } from "./usage_steps.ts";
 import { addStep, readValues, type UsageValue } from "./usage_values.ts";
@@ -179,17 +177,9 @@ export function tooManySumsError(): AppError {
   );
 }
 
-interface Adding {
-  readonly organizations: readonly MeteredOrganization[];
-  readonly filter: UsageFilter;
-  readonly groupBy: readonly UsageGroup[];
-  readonly split: UsageSplit | undefined;
+interface Adding extends Omit<AmountQuery, "windows" | "range" | "prices"> {
   readonly range: UsageRange;
   readonly now: number;
-  /** Metrics that aren't sums. */
-  readonly aggregations: readonly AggregationRow[];
-  /** The organizations whose values are read for these. */
-  readonly counted: readonly MeteredOrganization[];
   /** If amounts are included. */
   readonly prices: Prices | undefined;
 }
@@ -221,17 +211,15 @@ async function* addUp(context: JobContext, adding: Adding): AsyncGenerator<Itera
     const names = isByOrganization
       ? await findOrganizationNames(context.database, step.organizations)
       : new Map<number, OrganizationNames>();
-    const inStep = isByOrganization
-      ? adding.counted.filter(({ number }) => step.organizations.includes(number))
-      : adding.counted;
+    const numbersOfStep = new Set(step.organizations);
+    const inStep = (all: readonly MeteredOrganization[]) =>
+      isByOrganization ? all.filter(({ number }) => numbersOfStep.has(number)) : all;
     const valued = await withValues(context, {
-      adding,
+      ...adding,
       windows,
-      counted: inStep,
-      organizations: step.organizations,
-    }, [
-      ...merged.values(),
-    ]);
+      counted: inStep(adding.counted),
+      organizations: inStep(organizations),
+    }, [...merged.values()]);
     const sums = toKeys === null ? valued : await toKeys(valued);
     yield toUsageSums(sums.sort(inOrder(groupBy)), { range, groupBy, split, names });
     merged = new Map();
@@ -246,30 +234,14 @@ type ValuedRow = RollupSumRow & {
 
 async function withValues(
   context: JobContext,
-  { adding, windows, counted, organizations }: {
-    adding: Adding;
-    windows: readonly PositionedWindow[];
-    counted: readonly MeteredOrganization[];
-    /** The numbers of the organizations of the last step. */
-    organizations: readonly number[];
-  },
+  { range: { from: start, to: end }, prices, ...adding }: Adding & Pick<AmountQuery, "windows">,
   rows: ValuedRow[],
 ): Promise<ValuedRow[]> {
-  const { aggregations, filter, groupBy, split, prices, range } = adding;
   const positions = new Set(rows.map(({ position }) => position));
-  const query = {
-    ...{ aggregations, filter, groupBy, split },
-    windows: windows.filter(({ position }) => positions.has(position)),
-  };
-  const valueOf = await readValues(context, { ...query, organizations: counted });
+  const query = { ...adding, windows: adding.windows.filter(({ position }) => positions.has(position)) };
+  const valueOf = await readValues(context, { ...query, organizations: query.counted });
   if (prices === undefined) return rows.map((row) => ({ ...row, value: valueOf(row) }));
-  const isByOrganization = groupBy.includes("organization");
-  const amountOf = await readAmounts(context, {
-    ...{ ...query, prices, counted, range: { start: range.from, end: range.to } },
-    organizations: adding.organizations.filter(({ number }) =>
-      !isByOrganization || organizations.includes(number)
-    ),
-  });
+  const amountOf = await readAmounts(context, { ...query, prices, range: { start, end } });
   return rows.map((row) => ({ ...row, value: valueOf(row), amount: amountOf(row) }));
 }
 

@@ -14,7 +14,6 @@ import {
   type RollupQuery,
   type RollupSumRow,
   sumRollups,
-  type UsageFilter,
   type UsageGroup,
 } from "../../../db/meter/usage_sums.ts";
 import { unknownMaximum } from "../../../db/meter/usage_voids.ts";
@@ -35,11 +34,8 @@ export interface UsageValue {
   readonly isCapped: boolean;
 }
 
-export interface ValueQuery {
-  readonly aggregations: readonly AggregationRow[];
-  readonly windows: readonly PositionedWindow[];
+export interface ValueQuery extends Pick<CountedQuery, "aggregations" | "windows" | "filter"> {
   readonly organizations: readonly MeteredOrganization[];
-  readonly filter: UsageFilter;
   readonly groupBy: readonly UsageGroup[];
   readonly split?: UsageSplit | undefined;
 }
