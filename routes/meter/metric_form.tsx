@@ -15,8 +15,20 @@ import { priceFields, typedPrice } from "./price_fields.ts";
 const slugCharactersMax = 64;
 export const noLocks: MetricLocks = { isBilled: false, incomplete: [] };
 
-export function SlugField(props: Omit<Parameters<typeof TextField>[0], "label" | "maxlength">) {
-  return <TextField label="Slug" {...props} required maxlength={slugCharactersMax} />;
+/** `slug`: that of what exists already. */
+export function SlugField({ field, slug }: Pick<PageForm, "field"> & { slug?: string | undefined }) {
+  return (
+    <TextField
+      label="Slug"
+      {...field("slug", slug)}
+      readonly={slug !== undefined}
+      hint={slug === undefined
+        ? "As in usage records. It can't be changed later."
+        : "Usage records have this slug, so it can't be changed."}
+      required
+      maxlength={slugCharactersMax}
+    />
+  );
 }
 
 interface MetricForm {
@@ -55,15 +67,7 @@ export function metricForm(shown: PageForm, { product, metric, locks, currency }
     >
       <div class="row half">
         <NameField label="Name" {...field("name")} placeholder="For example: Data transfer" autofocus />
-        {metric === null
-          ? <SlugField {...field("slug")} hint="As in usage records. It can't be changed later." />
-          : (
-            <SlugField
-              {...field("slug", metric.slug)}
-              readonly
-              hint="Usage records have this slug, so it can't be changed."
-            />
-          )}
+        <SlugField field={field} slug={metric?.slug} />
         <TextField
           label="Unit (optional)"
           {...field("unit")}

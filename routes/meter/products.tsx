@@ -172,7 +172,7 @@ export function productPages(app: App, parts: PortalParts): void {
         isNarrow
       >
         <NameField label="Name" {...form.field("name")} autofocus />
-        <SlugField {...form.field("slug")} hint="As in usage records. It can't be changed later." />
+        <SlugField {...form} />
       </FormPage>
     ),
     async submit(_c, actor, { slug = "", name = "" }) {
@@ -197,11 +197,7 @@ export function productPages(app: App, parts: PortalParts): void {
           isNarrow
         >
           <NameField label="Name" {...form.field("name", name)} autofocus />
-          <SlugField
-            {...form.field("slug", slug)}
-            readonly
-            hint="Usage records have this slug, so it can't be changed."
-          />
+          <SlugField {...form} slug={slug} />
         </FormPage>
       );
     },

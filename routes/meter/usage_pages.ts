@@ -213,17 +213,14 @@ export function explorerOf(
       apiKeys: isOfKey
         ? undefined
         : choices.apiKeys?.map(({ id, name }) => ({ value: id, label: name })) ?? null,
-      ...("plans" in choices
-        ? { plans: choices.plans.map(({ id, name }) => ({ value: id, label: name })) }
-        : {}),
+      ..."plans" in choices && { plans: choices.plans.map(({ id, name }) => ({ value: id, label: name })) },
       timezones: isUpdate(c) ? [] : timezoneNames(),
       units: choice.units,
     },
     faults: {
       ...choice.faults,
-      ...(unit === choice.unit
-        ? {}
-        : { window: `Too many windows for one page. Showing usage by ${unitWords(unit)}.` }),
+      ...unit !== choice.unit &&
+        { window: `Too many windows for one page. Showing usage by ${unitWords(unit)}.` },
       ...filterFaults(c.req.query(), options),
     },
   };
@@ -294,33 +291,25 @@ function filterFaults(
   const { productSlug = "", metric = "", apiKey = "", stack = "", organizationId = "", planId = "" } = given;
   const search = organization?.search ?? null;
   return {
-    ...(productSlug !== "" && filters.productSlug === null
-      ? { productSlug: `No data for “${productSlug}”. Showing all products.` }
-      : {}),
-    ...(apiKey !== "" && filters.apiKey === null && !isOfKey
-      ? { apiKey: "Key not found. Showing all keys." }
-      : {}),
-    ...(metric === "" || metric === filters.metric ? {} : { metric: `No data for “${metric}”.` }),
-    ...(stack === "outcome" && report !== null && report.stacked !== stack
-      ? { stack: "Choose one organization, and no product, to see outcomes." }
-      : stack === "" || stackIn(stack) !== null
-      ? {}
-      : { stack: "Unknown chart. Showing the default chart." }),
+    ...productSlug !== "" && filters.productSlug === null &&
+      { productSlug: `No data for “${productSlug}”. Showing all products.` },
+    ...apiKey !== "" && filters.apiKey === null && !isOfKey && { apiKey: "Key not found. Showing all keys." },
+    ...metric !== "" && metric !== filters.metric && { metric: `No data for “${metric}”.` },
+    ...stack === "outcome" && report !== null && report.stacked !== stack &&
+      { stack: "Choose one organization, and no product, to see outcomes." },
+    ...stack !== "" && stackIn(stack) === null && { stack: "Unknown chart. Showing the default chart." },
     ...Object.fromEntries(
       Object.keys(given).filter((name) =>
         isPropertyGroup(name) && filters.properties?.[name.slice(11)] === undefined
       )
         .map((name) => [name, `Usage isn't summed by ${name.slice(11)}. Showing all values.`]),
     ),
-    ...("plan" in filters && planId !== "" && filters.plan === null
-      ? { planId: "Plan not found. Showing all plans." }
-      : {}),
-    ...("plan" in filters && filters.organization === null && search === null && organizationId !== ""
-      ? { organizationId: "Organization not found. Showing all organizations." }
-      : {}),
-    ...(search === null || search.found.length > 0
-      ? {}
-      : { organization: `No organization matches “${search.text}”. Showing all organizations.` }),
+    ..."plan" in filters && planId !== "" && filters.plan === null &&
+      { planId: "Plan not found. Showing all plans." },
+    ..."plan" in filters && filters.organization === null && search === null && organizationId !== "" &&
+      { organizationId: "Organization not found. Showing all organizations." },
+    ...search?.found.length === 0 &&
+      { organization: `No organization matches “${search.text}”. Showing all organizations.` },
   };
 }
 

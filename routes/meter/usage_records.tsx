@@ -44,6 +44,7 @@ export function recordPages(app: App, parts: PortalParts): void {
 
 async function readRecords(c: AppContext, { services }: PortalParts, { access, frame }: Viewer) {
   const address = addressOf(c);
+  const { productSlug, metric, apiKey } = address;
   const timezone = address.timezone ?? presentation().timezone;
   const { errors: dayErrors, ...days } = dayRange(address, timezone);
   const property = propertyOf(address.property);
@@ -57,9 +58,7 @@ async function readRecords(c: AppContext, { services }: PortalParts, { access, f
     access,
     {
       query: {
-        productSlug: onlyOf(address.productSlug),
-        metric: onlyOf(address.metric),
-        apiKey: onlyOf(address.apiKey),
+        ...{ productSlug: onlyOf(productSlug), metric: onlyOf(metric), apiKey: onlyOf(apiKey) },
         environment: address.environment ?? undefined,
         status: address.status ?? undefined,
         idempotencyKey: address.search ?? undefined,
@@ -193,7 +192,7 @@ function recordsPage(props: Records) {
 }
 
 function Filters({ frame, address, timezone, choices, catalogue, errors }: Records) {
-  const { productSlug, metric, apiKey } = address;
+  const { productSlug, metric, apiKey, status, search, environment } = address;
   const keys = choices.apiKeys.map(({ id, name }) => ({ value: id, label: name }));
   const selects = [
     {
@@ -215,12 +214,7 @@ function Filters({ frame, address, timezone, choices, catalogue, errors }: Recor
   return (
     <FilterMenu
       path={recordsHref(frame.base)}
-      kept={{
-        status: address.status,
-        search: address.search,
-        timezone: address.timezone,
-        environment: address.environment,
-      }}
+      kept={{ status, search, timezone: address.timezone, environment }}
       days={address}
       labels={{ from: `From, ${zoneWords(timezone)}`, to: "To" }}
       errors={errors}

@@ -12,12 +12,11 @@ import {
   scaleForm,
 } from "../../../domain/meter/event_mapping.ts";
 import { mappingPresets } from "../../../domain/meter/mapping_presets.ts";
-import * as limits from "../../../domain/limits.ts";
 import { exampleId, idOut, idParam, nameSchema, stringSchema, timeOut } from "../../schemas/common.ts";
 import { atMost, characters, required } from "../../schemas/messages.ts";
 import { checkAttributes, eventAttributes } from "./cloud_event.ts";
 import { targetId } from "./operator_usage.ts";
-import { propertyFaults, slugSchema } from "./usage.ts";
+import { propertyName, propertyValue, slugSchema } from "./usage.ts";
 
 const textMax = 255;
 const idMax = 1_024;
@@ -46,15 +45,6 @@ const path = z.string().max(textMax, characters(textMax)).regex(
   "must be a path into data, such as usage.total_tokens, or @subject or @source.",
 ).openapi({ description: "A path into the data of the event, or `@subject` or `@source`.", example: "cost" });
 
-const propertyName = z.string().min(1, propertyFaults.name).max(
-  limits.usagePropertyNameCharactersMax,
-  propertyFaults.name,
-);
-const constants = z.record(
-  propertyName,
-  z.string().max(limits.usagePropertyValueCharactersMax, propertyFaults.value),
-);
-
 const metricSchema = z.strictObject({
   productSlug: slugSchema.openapi({ description: "The product of the records.", example: "models" }),
   metric: slugSchema.openapi({ description: "The metric of the records.", example: "tokens" }),
@@ -74,7 +64,7 @@ const metricSchema = z.strictObject({
   whenMissing: z.enum(missingActions).default("reject").describe(
     "The action if an event has no value at the path: `reject` it, or `skip` this metric.",
   ),
-  properties: constants.default({}).openapi({
+  properties: z.record(propertyName, propertyValue).default({}).openapi({
     description: "Constant properties of the records.",
     example: { type: "input" },
   }),

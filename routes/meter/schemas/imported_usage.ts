@@ -189,9 +189,7 @@ function readExported(line: Fields, mapping: ImportMapping, now: number): Import
   return {
     externalId: customerOf(["externalId", externalId ?? organizationId], mapping).externalId,
     usage: {
-      productSlug: usage.productSlug,
-      metric: usage.metric,
-      quantity: usage.quantity,
+      ...usage,
       timestamp: inRange(timestamp, { name: "timestamp", now }),
       idempotencyKey: plainKey(key),
       properties,

@@ -8,13 +8,12 @@ import {
   limitPeriods,
   type LimitScope,
 } from "../../../domain/meter/usage_limit.ts";
-import { usagePropertyValueCharactersMax } from "../../../domain/limits.ts";
 import { dimensionPropertyForm, otherValue } from "../../../domain/meter/dimension.ts";
 import { canCountValues, limitExceptionsMax, valueLimitsMax } from "../../../domain/meter/value_limit.ts";
 import { notifyPercentagesMax, notifyPercentMax } from "../../../domain/outbox/webhook_limits.ts";
 import { idOut, stringSchema } from "../../schemas/common.ts";
-import { atMost, characters } from "../../schemas/messages.ts";
-import { quantityFault, slugSchema } from "./usage.ts";
+import { atMost } from "../../schemas/messages.ts";
+import { propertyValue, quantityFault, slugSchema } from "./usage.ts";
 
 export const quantityIn = z.number()
   .refine((value) => splitQuantity(value) !== null, quantityFault).openapi({
@@ -77,7 +76,7 @@ export const byIn = z.string().regex(dimensionPropertyForm, "must be the name of
     example: "user",
   });
 const exceptionIn = z.strictObject({
-  value: z.string().max(usagePropertyValueCharactersMax, characters(usagePropertyValueCharactersMax))
+  value: propertyValue
     .refine((value) => value !== otherValue, `can't be ${otherValue}: it has the limit's quantity.`)
     .openapi({ description: "The value.", example: "user_8" }),
   quantity: quantityIn.nullable(),

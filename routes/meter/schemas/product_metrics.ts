@@ -1,10 +1,6 @@
 // The schemas of the metrics of a product.
 import { z } from "@hono/zod-openapi";
-import {
-  productMetricsMax,
-  productUnitCharactersMax,
-  usagePropertyValueCharactersMax,
-} from "../../../domain/limits.ts";
+import { productMetricsMax, productUnitCharactersMax } from "../../../domain/limits.ts";
 import { aggregations } from "../../../domain/meter/aggregation.ts";
 import {
   dimensionPropertiesMax,
@@ -24,8 +20,8 @@ import { namedValuesMax } from "../../../domain/meter/value_limit.ts";
 import type { ProductMetric } from "../../../domain/meter/product.ts";
 import { nameSchema, parsed, stringSchema } from "../../schemas/common.ts";
 import { parse } from "../../schemas/issues.ts";
-import { atMost, characters, tooLong } from "../../schemas/messages.ts";
-import { slugSchema } from "./usage.ts";
+import { atMost, tooLong } from "../../schemas/messages.ts";
+import { propertyValue, slugSchema } from "./usage.ts";
 
 const unit = nameSchema("What its quantities count", {
   charactersMax: productUnitCharactersMax,
@@ -39,13 +35,7 @@ const price = parsed(
   () => `must be ${priceWords}, such as 0.0004.`,
 );
 const pricesSchema = z.array(
-  z.strictObject({
-    properties: z.record(
-      z.string(),
-      z.string().max(usagePropertyValueCharactersMax, characters(usagePropertyValueCharactersMax)),
-    ).optional(),
-    unitPrice: price,
-  }),
+  z.strictObject({ properties: z.record(z.string(), propertyValue).optional(), unitPrice: price }),
 ).max(valuePricesMax, atMost(valuePricesMax, "prices")).superRefine(requirePriceList);
 const examplePrices = [
   { properties: { model: "large" }, unitPrice: "0.000012" },

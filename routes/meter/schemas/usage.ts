@@ -121,6 +121,9 @@ export const propertyFaults = {
   value: characters(limits.usagePropertyValueCharactersMax),
   count: atMost(limits.usagePropertiesMax, "properties"),
 } as const;
+export const propertyName = z.string().min(1, propertyFaults.name)
+  .max(limits.usagePropertyNameCharactersMax, propertyFaults.name);
+export const propertyValue = z.string().max(limits.usagePropertyValueCharactersMax, propertyFaults.value);
 
 export function timestampWords(pastMaxMs = limits.usageTimestampPastMaxMs): string {
   return `Defaults to the time of recording. At most ${pastMaxMs / (24 * 3_600_000)} days in the past and ${
@@ -148,10 +151,8 @@ export const usageInputSchema = z.strictObject({
   }),
   timestamp: timestampSchema(),
   idempotencyKey: idempotencyKeySchema.nullish(),
-  properties: z.record(
-    z.string().min(1, propertyFaults.name).max(limits.usagePropertyNameCharactersMax, propertyFaults.name),
-    z.string().max(limits.usagePropertyValueCharactersMax, propertyFaults.value),
-  ).refine((value) => Object.keys(value).length <= limits.usagePropertiesMax, propertyFaults.count)
+  properties: z.record(propertyName, propertyValue)
+    .refine((value) => Object.keys(value).length <= limits.usagePropertiesMax, propertyFaults.count)
     .nullish().openapi({
       description:
         `Your own data, stored with the record: up to ${limits.usagePropertiesMax} properties, with ` +
