@@ -15,7 +15,7 @@ import { hasRoom, type NewGrant, startBalance, type UsageGrantRow } from "./usag
 import { isAccount, neverEnds, nextTurn } from "./usage_grants.ts";
 import { isApplied, windowAt } from "./usage_limits.ts";
 
-/** What repeats. */
+/** The terms on which a grant repeats. */
 interface Refilled {
   readonly every: RefillPeriod;
   readonly rollover: 0 | 1;
