@@ -26,7 +26,7 @@ import { ConfirmPage } from "../../views/components/confirm_page.tsx";
 import { SelectField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
 import { organizationHref, organizationsHref } from "../../views/components/links.ts";
-import { everyWords, grantQuantity } from "../../views/meter/grants.tsx";
+import { everyWords, grantQuantity, leftOf } from "../../views/meter/grants.tsx";
 import { limitName } from "../../views/text/limit.ts";
 import { activeRoutes, operatedRoutes } from "../api/access_routes.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
@@ -227,9 +227,9 @@ export function usageGrantPages(app: App, parts: PortalParts): void {
   voidPage(app, parts, {
     noun: "grant",
     find: (access, id) => getGrant(services, access, id),
-    fact: ({ remaining, metric }, catalogue) => ({
+    fact: (grant, catalogue) => ({
       label: "Left",
-      value: grantQuantity(remaining, metric, catalogue),
+      value: grantQuantity(leftOf(grant), grant.metric, catalogue),
     }),
     end: (access, input) => voidGrant(services, access, input),
     words: {

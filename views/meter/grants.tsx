@@ -29,6 +29,10 @@ export const everyWords: Readonly<Record<RefillPeriod, string>> = {
   month: "Every month",
 };
 
+/** Returns the part that can still be used, also of a grant that starts later. */
+export const leftOf = ({ status, quantity, remaining }: UsageGrant): number =>
+  status === "scheduled" ? quantity : remaining;
+
 export function grantQuantity(
   value: number,
   metric: string | null,
@@ -75,7 +79,7 @@ export function GrantsCard({ grants, catalogue, now, hrefs }: {
           },
           { title: "Quantity", isNumber: true, cell: (grant) => amount(grant.quantity, grant) },
           { title: "Used", isNumber: true, cell: (grant) => amount(grant.used, grant) },
-          { title: "Left", isNumber: true, cell: (grant) => amount(grant.remaining, grant) },
+          { title: "Left", isNumber: true, cell: (grant) => amount(leftOf(grant), grant) },
           {
             title: "Starts",
             cell: ({ startsAt }) => <DayTime at={startsAt} now={now} />,

@@ -31,7 +31,10 @@ testApp("operators add a grant that repeats and stop it, and members see it", as
   const [refill] = await refills();
   assert.deepEqual([refill.quantity, refill.every, refill.rollover, refill.until], [1_000, "month", 1, null]);
   await assertRows(test, person, [
-    ["GET /portal/billing", null, 200, { shows: ["Every month", "Scheduled"], hides: ["Stop repeating"] }],
+    ["GET /portal/billing", null, 200, {
+      shows: ["Every month", "Scheduled", /data-label="Left">1,000</],
+      hides: ["Stop repeating", /data-label="Left">0</],
+    }],
   ]);
   const page = `${base}/refills/${refill.id}/void`;
   await assertRows(test, mara, [
