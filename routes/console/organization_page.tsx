@@ -13,7 +13,7 @@ import type { LimitMailReach } from "../../domain/outbox/limit_mail_reach.ts";
 import { presentation } from "../../domain/presentation.ts";
 import { listNotes } from "../../services/console/mod.ts";
 import { listGrants, readLimitMailReach, readProductNames } from "../../services/meter/mod.ts";
-import { getCompanySignIn } from "../../services/people/mod.ts";
+import { companySignIn } from "../../services/people/mod.ts";
 import { ButtonLink } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
 import { EmptyState } from "../../views/components/empty_state.tsx";
@@ -126,7 +126,7 @@ async function readOverview(c: AppContext, parts: PortalParts, actor: ConsoleAct
   const { timezone } = presentation();
   const [{ numbers, usage }, sso, { notes, nextCursor }, requests, catalogue] = await Promise.all([
     readMonth(parts, viewer, { metric: c.req.query("metric") || null, timezone }),
-    getCompanySignIn(services, viewer.access),
+    companySignIn.getCompanySignIn(services, viewer.access),
     listNotes(services, { organizationId, limit: notesShownMax, cursor: c.req.query("notes") }),
     outcomeSummary(parts, viewer.access, { rejectionsMax: rejectionsShownMax }),
     readProductNames(services),

@@ -26,7 +26,7 @@ import { readFormBody } from "../body.ts";
 import type { App, AppContext } from "../env.ts";
 import { formError } from "../portal/errors.ts";
 import { gateFrame, type PortalParts, redirect, sendPage } from "../portal/page.ts";
-import { continueTo, returnToOf } from "./sign_in_pages.ts";
+import { continueTo, returnToOf } from "./sign_in.tsx";
 import { check } from "../schemas/check.ts";
 import { forwardConditionsShape } from "../keys/schemas/forward_auth.ts";
 import { findSession, sessionActor } from "../session.ts";

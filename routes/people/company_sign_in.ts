@@ -10,11 +10,11 @@ import { accessTo, operatorAccess } from "../../services/access/mod.ts";
 import { companyDomains as domains, companySignIn as verbs } from "../../services/people/mod.ts";
 import { type MountRoute, sessionRoutes, withAccess } from "../api/endpoint.ts";
 import { operatorRoutes } from "../api/operator_routes.ts";
-import { providerVisitTokens, setProviderVisitCookie } from "../cookies.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { stringSchema, timeOut } from "../schemas/common.ts";
 import { characters } from "../schemas/messages.ts";
 import { organizationParamsSchema as operatorParams } from "../schemas/organization_reference.ts";
+import { beginVisit } from "./go_to_provider.ts";
 import { organizationParamsSchema } from "./schemas/people.ts";
 
 const textIn = (charactersMax: number, description: string, example: string) =>
@@ -99,7 +99,7 @@ export function companySignInRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): 
 }
 
 function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services, config } = parts;
+  const { services } = parts;
   const route = withAccess(sessionRoutes(app, parts, { tag: "Organizations" }), accessTo);
   route({
     route: `GET ${path}`,
@@ -150,9 +150,7 @@ function providerRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     },
     errors: [...errors, "rate_limited", "provider_unavailable"],
   }, async (c, _input, access) => {
-    const browserTokens = providerVisitTokens(c.get("headers")["cookie"], config);
-    const { url, browserToken } = await verbs.beginProviderTest(services, access, browserTokens);
-    setProviderVisitCookie(c, config, browserToken);
+    const url = await beginVisit(c, parts, (tokens) => verbs.beginProviderTest(services, access, tokens));
     return { url: url.href };
   });
 }

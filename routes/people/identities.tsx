@@ -5,7 +5,6 @@ import { validationError } from "../../domain/errors.ts";
 import { returnToCharactersMax } from "../../domain/limits.ts";
 import { type Identity, identityName } from "../../domain/people/identity.ts";
 import type { OfferedProvider } from "../../domain/people/identity_provider.ts";
-import { safeReturnTo } from "../../domain/people/return_to.ts";
 import { beginLink, getIdentity, getSignInMethods, unlinkIdentity } from "../../services/people/mod.ts";
 import { Card } from "../../views/components/card.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";
@@ -15,14 +14,14 @@ import { DayTime } from "../../views/components/relative_time.tsx";
 import { identityColumns, ProviderForm } from "../../views/people/identities.tsx";
 import { sessionRoutes } from "../api/endpoint.ts";
 import { readFormBody } from "../body.ts";
-import { providerVisitTokens, setProviderVisitCookie } from "../cookies.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { mountFormPage, ownPages, paramOf } from "../portal/noun_pages.ts";
 import { askToReauthenticate, needsReauthentication, type PortalParts, redirect } from "../portal/page.ts";
-import { goToProvider } from "./go_to_provider.ts";
+import { beginVisit, goToProvider } from "./go_to_provider.ts";
 import { idParam, recentWords, stringSchema } from "../schemas/common.ts";
 import { identitySchema } from "./schemas/identities.ts";
 import { tooLong } from "../schemas/messages.ts";
+import { returnToOf } from "./sign_in.tsx";
 
 const listSchema = z.object({
   identities: z.array(identitySchema).describe("Your identities, oldest first."),
@@ -67,18 +66,17 @@ export function identityRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     responses: { 200: { description: "The address to open.", schema: visitSchema } },
     errors: ["proof_required", "rate_limited", "provider_unavailable"],
   }, async (c, { body: { provider, returnTo: target = connected } }, actor) => {
-    const returnTo = safeReturnTo(target, {
-      base: config.baseUrl,
-      isAllowedOrigin: (origin) => config.allowedOrigins.some((allowed) => allowed.matches(origin)),
-    });
+    const returnTo = returnToOf(target, config);
     if (returnTo === null) {
       const message = "must be a path of this service or a URL of an allowed origin.";
       throw validationError([{ path: "returnTo", message }]);
     }
-    const browserTokens = providerVisitTokens(c.get("headers")["cookie"], config);
-    const { url, browserToken } = await beginLink(services, actor, { provider, returnTo, browserTokens });
-    setProviderVisitCookie(c, config, browserToken);
-    return { url: url.href };
+    const { href: url } = await beginVisit(
+      c,
+      parts,
+      (browserTokens) => beginLink(services, actor, { provider, returnTo, browserTokens }),
+    );
+    return { url };
   });
 
   route({

@@ -7,6 +7,7 @@ import type { Member, Organization } from "../../domain/organization.ts";
 import { accessTo } from "../../services/access/mod.ts";
 import { countActiveApiKeys } from "../../services/keys/mod.ts";
 import {
+  companySignIn,
   countMembers,
   deleteOrganization,
   getMember,
@@ -14,7 +15,6 @@ import {
   listMembers,
   removeMember,
   renameOrganization,
-  summarizeCompanySignIn,
   transferOrganization,
 } from "../../services/people/mod.ts";
 import { ActionsCard, type PageAction } from "../../views/components/actions_card.tsx";
@@ -37,7 +37,7 @@ import { readFormBody } from "../body.ts";
 import type { App, AppContext } from "../env.ts";
 import { flashAbout, newForm, queryOf, submitForm } from "../portal/form.ts";
 import { mountFormPage, type Pages, shownForm } from "../portal/noun_pages.ts";
-import { askOwner, ownerPages } from "./owner_pages.ts";
+import { mountOwnerForm, ownerPages } from "./owner_pages.ts";
 import { home, organizationsHome, type PortalParts, redirect, sendPage } from "../portal/page.ts";
 import { memberPages, type MemberViewer, nounPagesOf } from "../portal/viewer.ts";
 import { check } from "../schemas/check.ts";
@@ -48,13 +48,10 @@ const path = "/organization";
 
 export function organizationPages(app: App, parts: PortalParts): void {
   const routes = memberPages(app, parts);
-  const place = {
-    place: "organization",
-    backOf: () => ({ href: home + path, label: "Organization" }),
-  } as const;
-  ownPage(nounPagesOf(routes, place), parts);
+  const back = { href: home + path, label: "Organization" };
+  ownPage(nounPagesOf(routes, { place: "organization", backOf: () => back }), parts);
   leavePage(nounPagesOf(routes, { place: "members", backOf: membersBack }), parts);
-  const pages = nounPagesOf(ownerPages(app, parts), place);
+  const pages = ownerPages(app, parts, back);
   transferPage(pages, parts);
   deletePage(pages, parts);
 }
@@ -66,7 +63,7 @@ function ownPage(pages: Pages<MemberViewer>, { services }: PortalParts): void {
       const [organization, counts, sso] = await Promise.all([
         getOrganization(services, access),
         countMembers(services, access),
-        summarizeCompanySignIn(services, access),
+        companySignIn.summarizeCompanySignIn(services, access),
       ]);
       const flash = await flashAbout(c, {
         renamed: () => `Renamed to “${organization.name}”.`,
@@ -241,7 +238,7 @@ function leavePageOf({ error, ...form }: PageForm, member: Member) {
 function transferPage(pages: Pages<MemberViewer>, parts: PortalParts): void {
   const { services } = parts;
   const transferPath = `${path}/transfer`;
-  mountFormPage(pages, {
+  mountOwnerForm(pages, parts, {
     path: transferPath,
     async show(c, form, { access }) {
       const { members, nextCursor } = await listMembers(services, access, {
@@ -254,10 +251,7 @@ function transferPage(pages: Pages<MemberViewer>, parts: PortalParts): void {
         nextHref: nextCursor && `${home}${transferPath}?cursor=${nextCursor}`,
       });
     },
-    async submit(c, viewer, { userId = "" }) {
-      const { access } = viewer;
-      const redirected = askOwner(c, parts, viewer);
-      if (redirected !== null) return redirected;
+    async submit(c, { access }, { userId = "" }) {
       if (userId === "") throw validationError([{ path: "userId", message: "Choose the new owner." }]);
       await transferOrganization(services, access, userId);
       return redirect(c, `${home}${path}?done=transferred&id=${userId}`, { frameChanges: true });
@@ -312,7 +306,7 @@ function transferForm(
 
 function deletePage(pages: Pages<MemberViewer>, parts: PortalParts): void {
   const { services } = parts;
-  mountFormPage(pages, {
+  mountOwnerForm(pages, parts, {
     path: `${path}/delete`,
     async show(_c, { field, ...form }, { access }) {
       const [{ name, memberCount, createdAt }, activeApiKeys] = await Promise.all([
@@ -341,10 +335,8 @@ function deletePage(pages: Pages<MemberViewer>, parts: PortalParts): void {
         </ConfirmPage>
       );
     },
-    async submit(c, viewer, { name = "" }) {
-      const redirected = askOwner(c, parts, viewer);
-      if (redirected !== null) return redirected;
-      await deleteOrganization(services, viewer.access, name);
+    async submit(c, { access }, { name = "" }) {
+      await deleteOrganization(services, access, name);
       return redirect(c, `${organizationsHome}?done=deleted`, { frameChanges: true });
     },
   });

@@ -8,18 +8,6 @@ export {
   previewAccountDeletion,
   renameUser,
 } from "./account.ts";
-export { addCompanyDomain, removeCompanyDomain, verifyCompanyDomain } from "./company_domains.ts";
-export {
-  beginProviderTest,
-  checkCompanyProvider,
-  type CompanyProviderInput,
-  completeProviderTest,
-  getCompanySignIn,
-  putCompanyProvider,
-  removeCompanyProvider,
-  stopRequiringProvider,
-  summarizeCompanySignIn,
-} from "./company_sign_in.ts";
 export { peopleWork } from "./background.ts";
 export { findProviderForEmail } from "./domain_rules.ts";
 export {

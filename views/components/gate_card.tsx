@@ -1,6 +1,7 @@
 // A signed-out page with one card: a heading, an introduction, and a form or what to do next.
 import type { Child } from "hono/jsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
+import { ButtonLink } from "./button.tsx";
 import { Form, type FormProps } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 
@@ -33,6 +34,17 @@ export function GateCard(props: GateCardProps): Page {
           : <Form class="part" action={action} hidden={hidden}>{children}</Form>}
       </div>
     </GatePage>
+  );
+}
+
+/** Redirects without scripts. The link is for browsers that don't redirect. */
+export function redirectCard(
+  { frame, title, text, href }: { frame: GateFrame; title: string; text: Child; href: string },
+): Page {
+  return (
+    <GateCard frame={frame} title={title} text={text} goOnTo={href}>
+      <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
+    </GateCard>
   );
 }
 

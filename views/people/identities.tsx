@@ -1,9 +1,9 @@
 // The list of identities at providers, and buttons that open a provider.
 import { type Identity, identityName } from "../../domain/people/identity.ts";
 import type { OfferedProvider } from "../../domain/people/identity_provider.ts";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { SubmitButton } from "../components/button.tsx";
 import { HiddenFields, returnField } from "../components/form.tsx";
-import { GateCard } from "../components/gate_card.tsx";
+import { redirectCard } from "../components/gate_card.tsx";
 import type { ItemColumn } from "../components/item_table.tsx";
 import { DayTime, TimeCell } from "../components/relative_time.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
@@ -48,16 +48,12 @@ export function ProviderForm({ action, provider, returnTo, verb }: {
   );
 }
 
-/** Redirects to a provider after a form: Chromium applies `form-action` to redirects of forms. The link is for browsers that don't. */
+/** Redirects to a provider after a form: Chromium applies `form-action` to redirects of forms. */
 export function providerPage({ frame, url }: { frame: GateFrame; url: URL }): Page {
   const text = (
     <>
       Continuing to <bdi>{url.host}</bdi>.
     </>
   );
-  return (
-    <GateCard frame={frame} title="Continue to your provider" text={text} goOnTo={url.href}>
-      <ButtonLink tone="primary" href={url.href}>Continue</ButtonLink>
-    </GateCard>
-  );
+  return redirectCard({ frame, title: "Continue to your provider", text, href: url.href });
 }

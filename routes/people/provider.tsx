@@ -7,25 +7,22 @@ import type { OfferedProvider, VisitPurpose } from "../../domain/people/identity
 import { withReturnTo } from "../../domain/people/return_to.ts";
 import {
   beginProviderVisit,
+  companySignIn,
   completeConfirmation,
   completeLink,
-  completeProviderTest,
   completeProviderVisit,
   type ProviderVisit,
   requireProvider,
   signInWithProvider,
 } from "../../services/people/mod.ts";
-import { providerTestPage } from "../../views/people/company_sign_in_forms.tsx";
-import { returnField } from "../../views/components/form.tsx";
+import { ButtonLink, SubmitButton } from "../../views/components/button.tsx";
+import { Form, returnField } from "../../views/components/form.tsx";
+import { GateCard } from "../../views/components/gate_card.tsx";
+import { securityLink } from "../../views/components/links.ts";
+import type { GateFrame } from "../../views/layout.tsx";
 import { providerPage } from "../../views/people/identities.tsx";
-import { continueToProviderPage, failedVisitPage, type ProviderForm } from "../../views/people/provider.tsx";
 import { readFormBody } from "../body.ts";
-import {
-  providerVisitTokens,
-  setLastMethodCookie,
-  setProviderVisitCookie,
-  setSecondStepCookie,
-} from "../cookies.ts";
+import { providerVisitTokens, setLastMethodCookie, setSecondStepCookie } from "../cookies.ts";
 import type { App, AppContext } from "../env.ts";
 import { setErrorHeaders } from "../errors.ts";
 import { beginSession, findSession, sessionActor } from "../session.ts";
@@ -40,15 +37,15 @@ import {
   toSignIn,
   withoutReferrer,
 } from "../portal/page.ts";
-import { invitationAddress, invitationJoined, invitationTokenIn } from "./accept_invitation.ts";
-import { securityLink } from "../../views/components/links.ts";
-import { continueTo, returnToOf } from "./sign_in_pages.ts";
+import { invitationAddress, invitationJoined, invitationTokenIn } from "./accept_invitation.tsx";
+import { providerTestPage } from "./company_sign_in_pages.tsx";
+import { beginVisit } from "./go_to_provider.ts";
+import { continueTo, returnToOf } from "./sign_in.tsx";
 
 const path = "/sign-in/with/:slug";
 
 export function portalProviderRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
-  const browserTokens = (c: AppContext) => providerVisitTokens(c.get("headers")["cookie"], config);
 
   /** Begins to sign in. @param respond Leads to the provider. */
   async function begin(
@@ -58,15 +55,19 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
   ): Promise<Response> {
     const retry = linkOf({ provider, returnTo, invitationToken });
     return await withFailurePage(c, parts, { provider, retry, returnTo }, async () => {
-      const { url, browserToken } = await beginProviderVisit(services, c.get("client"), {
-        provider,
-        purpose: "sign_in",
-        returnTo,
-        invitationToken,
-        browserTokens: browserTokens(c),
-        write: (batch) => services.database.write(batch),
-      });
-      setProviderVisitCookie(c, config, browserToken);
+      const url = await beginVisit(
+        c,
+        parts,
+        (browserTokens) =>
+          beginProviderVisit(services, c.get("client"), {
+            provider,
+            purpose: "sign_in",
+            returnTo,
+            invitationToken,
+            browserTokens,
+            write: (batch) => services.database.write(batch),
+          }),
+      );
       return await respond(url);
     });
   }
@@ -79,9 +80,7 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
       const { issuer, name, organizationId } = visit.provider;
       // Anyone can set up an organization's provider, and it may answer without asking.
       if (organizationId !== null && c.get("headers")["sec-fetch-site"] !== "same-origin") {
-        const frame = gateFrame(parts);
-        const { host } = new URL(issuer);
-        return await sendPage(c, continueToProviderPage({ frame, form: formOf(visit), host, name }));
+        return await sendPage(c, continuePage(gateFrame(parts), { ...formOf(visit), issuer, name }));
       }
       return await begin(c, visit, (url) => redirect(c, url.href, { status: 302 }));
     }),
@@ -118,7 +117,7 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
         const visit = await completeProviderVisit(services, c.get("client"), {
           slug: provider.slug,
           query: search,
-          browserTokens: browserTokens(c),
+          browserTokens: providerVisitTokens(c.get("headers")["cookie"], config),
         });
         return visit === null ? await expired(c, parts) : await complete(c, parts, visit);
       });
@@ -155,8 +154,8 @@ const completions: Readonly<Record<VisitPurpose, Completion>> = {
   async test(c, parts, visit) {
     const actor = await actorOf(c, parts);
     if (actor === null) return toSignIn(c, parts);
-    const test = await completeProviderTest(parts.services, actor, visit);
-    return await sendPage(c, providerTestPage({ frame: portalFrame(parts, actor), test }));
+    const test = await companySignIn.completeProviderTest(parts.services, actor, visit);
+    return await sendPage(c, providerTestPage(portalFrame(parts, actor), test));
   },
 };
 
@@ -254,7 +253,7 @@ interface FailedWay {
   /** The link that tries again after the provider had no place; default: `retry`. */
   readonly retryWhenFull?: string | null;
   /** For someone who is signed in to another account. */
-  readonly switching?: ProviderForm | null;
+  readonly switching?: ReturnType<typeof formOf> | null;
   readonly returnTo: string | null;
   /** The link back for someone who is signed in. */
   readonly back?: string | null;
@@ -279,17 +278,67 @@ async function withFailurePage(
       parts.log.warn("sign-in with a provider failed", { requestId, provider: slug, reason: cause.message });
     }
     setErrorHeaders(c, error);
-    const isToConnect = code === "identity_not_linked";
-    const view = failedVisitPage({
-      frame: gateFrame(parts),
+    const page = failurePage(gateFrame(parts), {
       title: title(name),
       message,
       retry: code === "unavailable" ? retryWhenFull : retried.has(code) ? retry : null,
       switching: code === "wrong_account" ? switching : null,
       back,
-      isToConnect,
-      returnTo: isToConnect ? securityLink.href : returnTo,
+      ...(code === "identity_not_linked"
+        ? { other: "Sign in to connect", returnTo: securityLink.href }
+        : { other: "Sign in another way", returnTo }),
     });
-    return await sendPage(c, view, error.status as ContentfulStatusCode);
+    return await sendPage(c, page, error.status as ContentfulStatusCode);
   }
+}
+
+/** Asks before an organization's provider signs someone in: another site may have opened this page. */
+function continuePage(
+  frame: GateFrame,
+  { issuer, name, ...form }: ReturnType<typeof formOf> & { issuer: string; name: string },
+) {
+  const text = (
+    <>
+      You'll sign in with the single sign-on of <bdi>{name}</bdi>.
+    </>
+  );
+  return (
+    <GateCard frame={frame} title="Single sign-on" text={text} {...form}>
+      <SubmitButton>
+        <span>
+          Continue to <bdi>{new URL(issuer).host}</bdi>
+        </span>
+      </SubmitButton>
+    </GateCard>
+  );
+}
+
+/** @param failed `other`: names the way to the sign-in page. */
+function failurePage(
+  frame: GateFrame,
+  { title, message, retry, switching, back, other, returnTo }:
+    & Required<Pick<FailedWay, "retry" | "switching" | "back" | "returnTo">>
+    & Readonly<Record<"title" | "message" | "other", string>>,
+) {
+  if (switching !== null) {
+    return (
+      <GateCard frame={frame} title={title} text={message}>
+        <Form {...switching}>
+          <SubmitButton>Sign out and continue</SubmitButton>
+        </Form>
+        <ButtonLink href="/portal">Stay signed in</ButtonLink>
+      </GateCard>
+    );
+  }
+  return (
+    <GateCard frame={frame} title={title} text={message}>
+      {retry !== null && <ButtonLink tone="primary" href={retry}>Try again</ButtonLink>}
+      <ButtonLink
+        tone={retry === null ? "primary" : "plain"}
+        href={back ?? withReturnTo("/sign-in", returnTo)}
+      >
+        {back === null ? other : "Go back"}
+      </ButtonLink>
+    </GateCard>
+  );
 }
