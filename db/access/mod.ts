@@ -68,7 +68,7 @@ export {
   type StoredProvider,
   toProvider,
 } from "./identity_providers.ts";
-export { activeOperatorToken, requireOperator } from "./operator_guard.ts";
+export { activeOperatorToken, operatorGuard } from "./operator_guard.ts";
 export {
   type ActiveOperatorToken,
   findOperatorToken,
@@ -105,6 +105,7 @@ export {
   openPortalSession,
   type PortalSessionOwnerRow,
 } from "./portal_sessions.ts";
+export { refuseWrite } from "./refused_writes.ts";
 export {
   findEnteredAt,
   type SecondFactor,

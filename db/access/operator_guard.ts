@@ -1,13 +1,11 @@
 // What must be true when a batch is written for an operator: in its own transaction, because a token may be revoked, or a session end,
 // while a request's body arrives.
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { sql, type Statement } from "../engine/database.ts";
 import { liveSession, type SessionBounds } from "./sessions.ts";
 
-export type OperatorGuard =
+type OperatorCredential =
   | { readonly tokenId: string; readonly scope: string; readonly now: number }
   | SessionBounds & { readonly sessionId: string; readonly secondFactorAfter: number };
-
-type OperatorRejection = "token" | "scope" | "ended" | "not_operator" | "second_factor";
 
 /** A condition: the token `t` works at `now`. */
 export const activeOperatorToken = (now: number | Statement): Statement =>
@@ -15,7 +13,8 @@ export const activeOperatorToken = (now: number | Statement): Statement =>
 
 const operatorTokenMay = (scope: string): Statement => sql`instr(t.scopes, ${JSON.stringify(scope)}) > 0`;
 
-function rejection(guard: OperatorGuard): Statement {
+/** Selects why an operator may not write. */
+export function operatorGuard(guard: OperatorCredential): Statement {
   if ("tokenId" in guard) {
     return sql`
     SELECT CASE WHEN t.id IS NULL THEN 'token' WHEN NOT ${
@@ -34,15 +33,4 @@ function rejection(guard: OperatorGuard): Statement {
     FROM (SELECT 1) LEFT JOIN (
       SELECT s.id, s.second_factor_at, u.operator_since FROM sessions s JOIN users u ON u.id = s.user_id
       WHERE s.id = ${guard.sessionId} AND ${liveSession(guard)}) s`;
-}
-
-/** Makes its batch fail with a `constraint` error unless the operator may write. */
-export function requireOperator(guard: OperatorGuard): Statement {
-  return sql`INSERT INTO refused_writes (reason)
-    SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
-}
-
-export async function findOperatorRejection(database: DatabaseReader, guard: OperatorGuard) {
-  const row = await database.readFirst<{ reason: OperatorRejection | null }>(rejection(guard));
-  return row?.reason ?? null;
 }

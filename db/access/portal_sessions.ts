@@ -116,28 +116,13 @@ export function findLivePortalSession(
       AND p.token_hash IN (SELECT value FROM json_each(${JSON.stringify(tokenHashes)}))`);
 }
 
-type PortalSessionRejection = "ended" | "read_only" | "suspended";
-
-function rejection({ id, now }: { id: string; now: number }): Statement {
+/** Selects why a session may not write. */
+export function portalSessionGuard({ id, now }: { id: string; now: number }): Statement {
   return sql`
     SELECT CASE WHEN s.id IS NULL THEN 'ended' WHEN s.read_only THEN 'read_only' WHEN s.suspended THEN 'suspended'
       END AS reason
     FROM (SELECT 1) LEFT JOIN (SELECT p.id, p.read_only, ${isSuspended} AS suspended FROM ${sessions}
       WHERE p.id = ${id} AND ${livePortalSession(now)}) s`;
-}
-
-/** Makes its batch fail with a `constraint` error unless the session may write. */
-export function requirePortalSession(guard: { id: string; now: number }): Statement {
-  return sql`INSERT INTO refused_writes (reason)
-    SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
-}
-
-export async function findPortalSessionRejection(
-  database: DatabaseReader,
-  guard: { id: string; now: number },
-) {
-  const row = await database.readFirst<{ reason: PortalSessionRejection | null }>(rejection(guard));
-  return row?.reason ?? null;
 }
 
 export function deletePortalSessionsBefore(before: number, { limit }: { limit: number }): Statement {

@@ -1,11 +1,11 @@
 // The conditions for writing a batch for a session. A session is looked up before a request's body is read, which may take
 // ten seconds: meanwhile the session may end, or its user may lose their role.
-import { type DatabaseReader, sql } from "../engine/database.ts";
+import { sql } from "../engine/database.ts";
 import { isSuspended } from "./organization_state.ts";
 import { liveSession, type SessionBounds } from "./sessions.ts";
 
 /** The session that writes, and the role that it needs. */
-interface SessionGuard extends SessionBounds {
+interface SessionWriter extends SessionBounds {
   readonly sessionId: string;
   /** The organization, and the roles that permit the action; null if none is needed. `isReading`: it changes nothing there. */
   readonly role:
@@ -13,10 +13,8 @@ interface SessionGuard extends SessionBounds {
     | null;
 }
 
-/** The session has ended, its user is not a member, their role doesn't permit the action, or the organization is suspended. */
-export type SessionRejection = "ended" | "not_member" | "role" | "suspended";
-
-function rejection({ sessionId, role, ...bounds }: SessionGuard) {
+/** Selects why a session may not write: it has ended, or its user or the organization lacks what the role needs. */
+export function sessionGuard({ sessionId, role, ...bounds }: SessionWriter) {
   const organizationId = role?.organizationId ?? null;
   return sql`
     SELECT CASE
@@ -32,15 +30,4 @@ function rejection({ sessionId, role, ...bounds }: SessionGuard) {
       WHERE s.id = ${sessionId} AND ${liveSession(bounds)}) s
     LEFT JOIN memberships m ON m.user_id = s.user_id AND m.organization_id = ${organizationId}
     LEFT JOIN organizations o ON o.id = m.organization_id`;
-}
-
-/** Makes its batch fail with a `constraint` error unless the session may write. */
-export function requireSession(guard: SessionGuard) {
-  return sql`INSERT INTO refused_writes (reason)
-    SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
-}
-
-export async function findSessionRejection(database: DatabaseReader, guard: SessionGuard) {
-  const row = await database.readFirst<{ reason: SessionRejection | null }>(rejection(guard));
-  return row?.reason ?? null;
 }

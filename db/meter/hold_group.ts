@@ -7,7 +7,8 @@ import {
   activeOperatorToken,
   effectiveNumber,
   keyMay,
-  requireOperator,
+  operatorGuard,
+  refuseWrite,
   workingApiKey,
 } from "../access/mod.ts";
 import { bind, type Database, integer, sql, type Statement } from "../engine/database.ts";
@@ -171,7 +172,7 @@ function tokensOf(holds: readonly NewHold[], now: number): Statement[] {
   const tokens = new Map(
     holds.flatMap(({ token }) => token === null ? [] : [[`${token.id} ${token.scope}`, token]]),
   );
-  return [...tokens.values()].map(({ id, scope }) => requireOperator({ tokenId: id, scope, now }));
+  return [...tokens.values()].map(({ id, scope }) => refuseWrite(operatorGuard({ tokenId: id, scope, now })));
 }
 
 /**

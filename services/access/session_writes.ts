@@ -1,17 +1,10 @@
 // The only way to write for a signed-in person or an operator. Each batch checks again, in its own transaction, that the session or
 // token still works and that the role or scope still permits the action.
 import { DatabaseError, type Statement, type WriteResult } from "../../db/engine/database.ts";
-import {
-  findOperatorRejection,
-  type OperatorGuard,
-  requireOperator,
-} from "../../db/access/operator_guard.ts";
-import { findPortalSessionRejection, requirePortalSession } from "../../db/access/portal_sessions.ts";
-import {
-  findSessionRejection,
-  requireSession,
-  type SessionRejection,
-} from "../../db/access/session_guard.ts";
+import { operatorGuard } from "../../db/access/operator_guard.ts";
+import { portalSessionGuard } from "../../db/access/portal_sessions.ts";
+import { findRefusal, refuseWrite } from "../../db/access/refused_writes.ts";
+import { sessionGuard } from "../../db/access/session_guard.ts";
 import {
   type OperatorActor,
   operatorIdentity,
@@ -67,10 +60,10 @@ export type WriteAs = (
   options?: { readonly organizationId?: string },
 ) => Promise<readonly WriteResult[]>;
 
+/** A query for a reason why a writer may not write, and the error for each. */
 interface Guard {
-  readonly statement: Statement;
-  /** Returns null for a writer who is still allowed. */
-  readonly findError: () => Promise<AppError | null>;
+  readonly guard: Statement;
+  readonly errors: Readonly<Record<string, () => AppError>>;
 }
 
 export function createWriteAs(
@@ -78,17 +71,18 @@ export function createWriteAs(
   { sessionWrites }: Pick<RateLimits, "sessionWrites">,
 ): WriteAs {
   return async function writeAs(by, batch, { organizationId = "" } = {}) {
-    const guard = guardOf(base, by);
-    if (guard === null) return await base.database.write(batch);
-    const { statement, findError } = guard;
+    const guarded = guardOf(base, by);
+    if (guarded === null) return await base.database.write(batch);
+    const { guard, errors } = guarded;
     try {
       // Keeps one person's waiting batches from blocking everyone else.
-      const write = () => base.database.write([statement, ...batch]);
+      const write = () => base.database.write([refuseWrite(guard), ...batch]);
       const name = `${subjectOf(by)} ${organizationId}`;
       return (await sessionWrites.during(name, write, tooManyWaitingError)).slice(1);
     } catch (error) {
       const isRejected = error instanceof DatabaseError && error.kind === "constraint";
-      throw (isRejected ? await findError() : null) ?? error;
+      const reason = isRejected ? await findRefusal(base.database, guard) : null;
+      throw reason === null ? error : errors[reason]?.() ?? error;
     }
   };
 }
@@ -105,82 +99,58 @@ export function subjectOf(by: Writer): string {
 
 /** Returns null for the command line, whose user can write to the database anyway. */
 function guardOf(base: BaseContext, by: Writer): Guard | null {
-  if ("permission" in by) return sessionGuard(base, by.actor, by);
-  if (by.type === "portalSession") return portalSessionGuard(base, by);
+  if ("permission" in by) return guardOfSession(base, by.actor, by);
+  if (by.type === "portalSession") {
+    const guard = portalSessionGuard({ id: by.id, now: base.clock() });
+    const errors = {
+      ended: unauthenticatedError,
+      read_only: forbiddenError,
+      suspended: organizationSuspendedError,
+    };
+    return { guard, errors };
+  }
   if (by.type === "operator" && by.isViewing) throw forbiddenError();
-  return by.type === "session" ? sessionGuard(base, by, null) : operatorGuard(base, by);
+  return by.type === "session" ? guardOfSession(base, by, null) : guardOfOperator(base, by);
 }
 
-function sessionGuard(
-  { config, database, clock }: BaseContext,
-  actor: SessionActor,
-  permit: Permit | null,
-): Guard {
-  const guard = {
-    sessionId: actor.id,
-    ...sessionBounds(config, clock()),
-    role: permit && {
-      organizationId: permit.organizationId,
-      anyOf: rolesWith(permit.permission),
-      isReading: isReadPermission(permit.permission),
-    },
-  };
+/** @param permit Null for a change that needs no role. */
+function guardOfSession({ config, clock }: BaseContext, actor: SessionActor, permit: Permit | null): Guard {
+  const bounds = sessionBounds(config, clock());
+  if (permit === null) {
+    const guard = sessionGuard({ sessionId: actor.id, ...bounds, role: null });
+    return { guard, errors: { ended: unauthenticatedError } };
+  }
+  const { organizationId, permission, notMemberError } = permit;
+  const anyOf = rolesWith(permission);
+  const role = { organizationId, anyOf, isReading: isReadPermission(permission) };
   return {
-    statement: requireSession(guard),
-    findError: async () => {
-      const rejection = await findSessionRejection(database, guard);
-      return rejection && sessionError(rejection, permit);
+    guard: sessionGuard({ sessionId: actor.id, ...bounds, role }),
+    errors: {
+      ended: unauthenticatedError,
+      not_member: notMemberError,
+      role: () => forbiddenError(anyOf[0]),
+      suspended: organizationSuspendedError,
     },
   };
 }
 
-function sessionError(rejection: SessionRejection, permit: Permit | null): AppError {
-  if (rejection === "ended" || permit === null) return unauthenticatedError();
-  if (rejection === "suspended") return organizationSuspendedError();
-  return rejection === "role" ? forbiddenError(rolesWith(permit.permission)[0]) : permit.notMemberError();
-}
-
-function portalSessionGuard({ database, clock }: BaseContext, actor: PortalSessionActor): Guard {
-  const guard = { id: actor.id, now: clock() };
-  const errors = {
-    ended: unauthenticatedError,
-    read_only: forbiddenError,
-    suspended: organizationSuspendedError,
-  };
-  return {
-    statement: requirePortalSession(guard),
-    findError: async () => {
-      const rejection = await findPortalSessionRejection(database, guard);
-      return rejection && errors[rejection]();
-    },
-  };
-}
-
-function operatorGuard(
-  { config, database, clock }: BaseContext,
-  { credential }: OperatorActor,
-): Guard | null {
+function guardOfOperator({ config, clock }: BaseContext, { credential }: OperatorActor): Guard | null {
   if (credential.kind === "commandLine") return null;
   const now = clock();
-  const guard: OperatorGuard = credential.kind === "token"
-    ? { tokenId: credential.id, scope: credential.scope, now }
-    : {
-      sessionId: credential.session.id,
-      ...sessionBounds(config, now),
-      secondFactorAfter: now - operatorSignInMs,
+  if (credential.kind === "token") {
+    const { id: tokenId, scope } = credential;
+    return {
+      guard: operatorGuard({ tokenId, scope, now }),
+      errors: { token: invalidOperatorTokenError, scope: () => scopeMissingError(scope) },
     };
-  const errors = {
-    token: invalidOperatorTokenError,
-    scope: () => scopeMissingError(credential.kind === "token" ? credential.scope : null),
-    ended: unauthenticatedError,
-    not_operator: notFoundError,
-    second_factor: secondFactorRequiredError,
-  };
+  }
+  const bounds = { ...sessionBounds(config, now), secondFactorAfter: now - operatorSignInMs };
   return {
-    statement: requireOperator(guard),
-    findError: async () => {
-      const rejection = await findOperatorRejection(database, guard);
-      return rejection && errors[rejection]();
+    guard: operatorGuard({ sessionId: credential.session.id, ...bounds }),
+    errors: {
+      ended: unauthenticatedError,
+      not_operator: notFoundError,
+      second_factor: secondFactorRequiredError,
     },
   };
 }
