@@ -1,5 +1,6 @@
 // SQL of identities: how providers name people. The pair of issuer and subject is unique, so that it names one account.
 import type { ProviderIdentity } from "../../domain/people/identity_provider.ts";
+import { identitiesPerUserMax } from "../../domain/people/provider_limits.ts";
 import { ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { providerMaySignIn } from "./identity_providers.ts";
@@ -45,19 +46,16 @@ export const isFreeIdentity = ({ issuer, subject }: ProviderIdentity): Statement
   sql`NOT EXISTS (SELECT 1 FROM identities i WHERE i.issuer = ${issuer} AND i.subject = ${subject})`;
 
 /**
- * Adds an identity to a user `u` who is not disabled, if the condition holds, the identity is free and the user has less than `max`.
+ * Adds an identity to a user `u` who is not disabled, if the condition holds, the identity is free and the user hasn't too many.
  * Changes no row otherwise.
  */
-export function insertIdentity(
-  identity: Omit<IdentityRow, "lastUsedAt">,
-  { condition, max }: { condition: Statement; max: number },
-) {
+export function insertIdentity(identity: Omit<IdentityRow, "lastUsedAt">, condition: Statement) {
   const { id, userId, issuer, subject, email, createdAt } = identity;
   return sql`
     INSERT INTO identities (id, user_id, issuer, subject, email, created_at)
     SELECT ${id}, u.id, ${issuer}, ${subject}, ${email}, ${createdAt} FROM users u
     WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}
-      AND (SELECT count(*) FROM identities WHERE user_id = u.id) < ${max}
+      AND (SELECT count(*) FROM identities WHERE user_id = u.id) < ${identitiesPerUserMax}
     ON CONFLICT (issuer, subject) DO NOTHING`;
 }
 

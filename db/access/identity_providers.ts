@@ -1,5 +1,6 @@
 // SQL of the providers that people sign in with. Their secrets are as `Secrets` stores them.
 import type { IdentityProvider, OfferedProvider } from "../../domain/people/identity_provider.ts";
+import { offeredProvidersMax } from "../../domain/people/provider_limits.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { domainOf } from "./domain_rules.ts";
 
@@ -45,13 +46,10 @@ export async function findOpenProvider(database: DatabaseReader, slug: string) {
 }
 
 /** Lists the providers that every page for signing in offers, in their order. */
-export function listSignInProviders(
-  database: DatabaseReader,
-  { limit }: { limit: number },
-): Promise<OfferedProvider[]> {
+export function listSignInProviders(database: DatabaseReader): Promise<OfferedProvider[]> {
   return database.read(sql`
     SELECT slug, kind, name FROM identity_providers WHERE organization_id IS NULL
-    ORDER BY position, id LIMIT ${limit}`);
+    ORDER BY position, id LIMIT ${offeredProvidersMax}`);
 }
 
 /** Returns true if any organization has a provider of its own. */

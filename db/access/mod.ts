@@ -137,5 +137,9 @@ export {
   updateSessionOrganization,
   updateSessionSeen,
 } from "./sessions.ts";
-export { hasTwoStep } from "./two_step.ts";
-export { findUserCredentials, findUserCredentialsById, type UserCredentials } from "./user_credentials.ts";
+export {
+  findUserCredentials,
+  findUserCredentialsById,
+  hasTwoStep,
+  type UserCredentials,
+} from "./user_credentials.ts";

@@ -2,7 +2,7 @@
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 import { identityMaySignIn, type IdentityUse } from "./identities.ts";
-import { hasTwoStep } from "./two_step.ts";
+import { hasTwoStep } from "./user_credentials.ts";
 
 /** A code or a passkey, as in RFC 8176. */
 export type SecondFactor = "otp" | "pop";

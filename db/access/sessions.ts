@@ -1,5 +1,6 @@
 // SQL of sessions. Only the SHA-256 of a token is stored.
 import { byOrganizationName, type Membership, type Role, type Session } from "../../domain/access/session.ts";
+import { sessionsPerUserMax } from "../../domain/limits.ts";
 import { listedLocale } from "../../domain/locale.ts";
 import type { Theme } from "../../domain/presentation.ts";
 import { landingOrganization, planFeatures } from "./organization_state.ts";
@@ -8,7 +9,7 @@ import { bind, type Database, type DatabaseReader, sql, type Statement } from ".
 import { domainPermits, sessionEnd, type SignInMethod } from "./domain_rules.ts";
 import { identityMaySignIn, type IdentityUse } from "./identities.ts";
 import { enteredAtProvider, type FreshUse, type SecondFactor } from "./session_proofs.ts";
-import { hasTwoStep } from "./two_step.ts";
+import { hasTwoStep } from "./user_credentials.ts";
 
 export interface NewSession {
   readonly id: string;
@@ -112,14 +113,14 @@ export function insertAuditedSession(
 
 /**
  * Ends the sessions that a new one replaces: those of the client's earlier tokens, and the person's least recently used ones
- * beyond `max`. The statements follow the one that inserts the session, and depend on it.
+ * beyond {@linkcode sessionsPerUserMax}. The statements follow the one that inserts the session, and depend on it.
  */
-export function endReplacedSessions({ tokenHash, userId, replaces }: NewSession, { max }: { max: number }) {
+export function endReplacedSessions({ tokenHash, userId, replaces }: NewSession) {
   const isInserted = sql`EXISTS (SELECT 1 FROM sessions WHERE token_hash = ${tokenHash})`;
   const endOldest = sql`
     DELETE FROM sessions WHERE ${isInserted} AND token_hash IN (
       SELECT token_hash FROM sessions WHERE user_id = ${userId}
-      ORDER BY token_hash = ${tokenHash} DESC, last_seen_at DESC, id DESC LIMIT -1 OFFSET ${max})`;
+      ORDER BY token_hash = ${tokenHash} DESC, last_seen_at DESC, id DESC LIMIT -1 OFFSET ${sessionsPerUserMax})`;
   if (replaces.length === 0) return [endOldest];
   const endReplaced = sql`
     DELETE FROM sessions WHERE ${isInserted} AND token_hash <> ${tokenHash}

@@ -1,7 +1,6 @@
 // What a sign-in or a proof is checked against.
 import { type DatabaseReader, sql } from "../engine/database.ts";
 import { landingOrganization } from "./organization_state.ts";
-import { hasTwoStep } from "./two_step.ts";
 
 export interface UserCredentials {
   readonly id: string;
@@ -17,6 +16,10 @@ export interface UserCredentials {
   /** 1 if two-step sign-in is on. */
   readonly hasTotp: number;
 }
+
+/** A condition: two-step sign-in is on for the user `u`. */
+export const hasTwoStep =
+  sql`EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)`;
 
 const credentials = sql`
   SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,

@@ -1,4 +1,5 @@
 // SQL of joining an organization by signing in with its own provider.
+import { membershipsPerUserMax } from "../../domain/limits.ts";
 import type { CompanyRole } from "../../domain/people/company_sign_in.ts";
 import type { IdentityProvider } from "../../domain/people/identity_provider.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
@@ -17,13 +18,13 @@ export function insertCompanyMembership(
     role: CompanyRole;
     now: number;
   },
-  { condition, membershipsMax }: { condition: Statement; membershipsMax: number },
+  condition: Statement,
 ): Statement {
   return sql`
     INSERT INTO memberships (user_id, organization_id, role, created_at)
     SELECT u.id, ${organizationId}, ${role}, ${now} FROM users u
     WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition} AND ${isCompanyJoinable(organizationId)}
-      AND (SELECT count(*) FROM memberships n WHERE n.user_id = u.id) < ${membershipsMax}
+      AND (SELECT count(*) FROM memberships n WHERE n.user_id = u.id) < ${membershipsPerUserMax}
     ON CONFLICT (user_id, organization_id) DO NOTHING`;
 }
 

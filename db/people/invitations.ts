@@ -9,6 +9,7 @@ import {
   pendingInvitation,
 } from "../access/mod.ts";
 import type { Role } from "../../domain/access/session.ts";
+import { membershipsPerUserMax, openInvitationsMax } from "../../domain/limits.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 export interface InvitationRow {
@@ -61,11 +62,9 @@ const countMembersWith = (email: string, organizationId: string): Statement =>
 
 /**
  * Revokes an expired invitation to the address and inserts a new one, unless the address belongs to a member or has another
- * open invitation.
- *
- * @param options `pendingMax`: inserts nothing if the organization has this many pending invitations.
+ * open invitation, or the organization has too many pending ones.
  */
-export function insertInvitation(invitation: NewInvitation, options: { pendingMax: number }): Statement[] {
+export function insertInvitation(invitation: NewInvitation): Statement[] {
   const { id, organizationId, email, role, invitedBy, now, expiresAt } = invitation;
   return [
     sql`UPDATE invitations AS i SET revoked_at = ${now} WHERE i.organization_id = ${organizationId}
@@ -77,7 +76,7 @@ export function insertInvitation(invitation: NewInvitation, options: { pendingMa
       invitedBy === null ? 1 : 0
     }, ${now}, ${now}, ${expiresAt}
       WHERE ${countMembersWith(email, organizationId)} = 0
-        AND ${countPending(organizationId, now)} < ${options.pendingMax}
+        AND ${countPending(organizationId, now)} < ${openInvitationsMax}
       ON CONFLICT DO NOTHING`,
   ];
 }
@@ -93,10 +92,6 @@ export function findInvitations(
   return database.read(sql`
     SELECT ${columns} WHERE i.organization_id = ${organizationId} AND (${before} IS NULL OR i.id < ${before})
       AND ${status} ORDER BY i.id DESC LIMIT ${limit}`);
-}
-
-export function findInvitation(database: DatabaseReader, organizationId: string, id: string) {
-  return database.readFirst<InvitationRow>(selectInvitation(organizationId, id));
 }
 
 /** Reads an invitation of an organization as an {@linkcode InvitationRow}; no row if there is none. */
@@ -141,16 +136,14 @@ export function findInvitationTo(database: DatabaseReader, email: string, now: n
     ORDER BY i.id DESC LIMIT 1`);
 }
 
-/** Renews an open invitation. With `pendingMax` pending ones, an expired one is not renewed. */
+/** Renews an open invitation. An expired one isn't renewed if the organization has too many pending ones. */
 export function renewInvitation(
-  invitation: { id: string; organizationId: string; now: number; expiresAt: number },
-  options: { pendingMax: number },
+  { id, organizationId, now, expiresAt }: Pick<NewInvitation, "id" | "organizationId" | "now" | "expiresAt">,
 ) {
-  const { id, organizationId, now, expiresAt } = invitation;
   return sql`
     UPDATE invitations AS i SET sent_at = ${now}, expires_at = ${expiresAt}
     WHERE i.id = ${id} AND i.organization_id = ${organizationId} AND ${openInvitation}
-      AND (i.expires_at > ${now} OR ${countPending(organizationId, now)} < ${options.pendingMax})`;
+      AND (i.expires_at > ${now} OR ${countPending(organizationId, now)} < ${openInvitationsMax})`;
 }
 
 export function markInvitationRevoked(
@@ -161,16 +154,12 @@ export function markInvitationRevoked(
 }
 
 /**
- * Accepts an invitation for a user whose confirmed address is the invited one and who is not a member yet, if the organization
- * accepts members.
- *
- * @param options `membershipsMax`: a user with this many memberships cannot join another organization.
+ * Accepts an invitation for a user whose confirmed address is the invited one, who is not a member yet and can belong to another
+ * organization, if this one accepts members.
  */
 export function markInvitationAccepted(
-  invitation: { id: string; tokenHash: string | null; userId: string; now: number },
-  options: { membershipsMax: number },
+  { id, tokenHash, userId, now }: { id: string; tokenHash: string | null; userId: string; now: number },
 ) {
-  const { id, tokenHash, userId, now } = invitation;
   return sql`
     UPDATE invitations AS i SET accepted_at = ${now}, accepted_by = ${userId}
     WHERE i.id = ${id} AND ${pendingInvitation(now)} AND ${joinableInvitation}
@@ -179,7 +168,7 @@ export function markInvitationAccepted(
         AND u.email_verified_at IS NOT NULL AND u.disabled_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM memberships m
         WHERE m.user_id = ${userId} AND m.organization_id = i.organization_id)
-      AND (SELECT count(*) FROM memberships WHERE user_id = ${userId}) < ${options.membershipsMax}`;
+      AND (SELECT count(*) FROM memberships WHERE user_id = ${userId}) < ${membershipsPerUserMax}`;
 }
 
 /**

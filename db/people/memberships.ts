@@ -1,5 +1,6 @@
 // All SQL of memberships.
 import type { Role } from "../../domain/access/session.ts";
+import { ownersShownMax } from "../../domain/limits.ts";
 import { revokeApiKeysAfter } from "../keys/mod.ts";
 import { activeApiKey, type Audited, hasTwoStep, ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
@@ -64,12 +65,12 @@ export function findMemberCounts(database: DatabaseReader, organizationId: strin
     SELECT role, count(*) AS members FROM memberships WHERE organization_id = ${organizationId} GROUP BY role`);
 }
 
-/** Finds the owners who can sign in, by the age of their accounts. */
-export function findOwners(database: DatabaseReader, organizationId: string, { limit }: { limit: number }) {
+/** Finds the first owners who can sign in, by the age of their accounts. */
+export function findOwners(database: DatabaseReader, organizationId: string) {
   return database.read<{ name: string; email: string }>(sql`
     SELECT u.name, u.email FROM memberships m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organizationId} AND m.role = 'OWNER' AND u.disabled_at IS NULL
-    ORDER BY u.id LIMIT ${limit}`);
+    ORDER BY u.id LIMIT ${ownersShownMax}`);
 }
 
 const isMembership = ({ organizationId, userId }: MembershipKey): Statement =>

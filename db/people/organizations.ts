@@ -1,5 +1,6 @@
 // All SQL of organizations. A deleted one disappears immediately; its usage data is deleted in the background.
 import type { OrganizationStatus } from "../../domain/console/organization.ts";
+import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { type Audited, ifAudited, isOrganization } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertChangeEvent, markWebhooksDeleted } from "../outbox/mod.ts";
@@ -14,15 +15,14 @@ export interface OrganizationRow {
   readonly members: number;
 }
 
-/** Inserts an organization if its owner exists and has fewer than `membershipsMax` memberships. */
+/** Inserts an organization if its owner exists and can belong to another one. */
 export function insertOrganization(
-  { id, name, now }: { id: string; name: string; now: number },
-  { userId, membershipsMax }: { userId: string; membershipsMax: number },
+  { id, name, userId, now }: { id: string; name: string; userId: string; now: number },
 ) {
   return sql`
     INSERT INTO organizations (id, name, created_at)
     SELECT ${id}, ${name}, ${now} WHERE EXISTS (SELECT 1 FROM users WHERE id = ${userId})
-      AND (SELECT count(*) FROM memberships WHERE user_id = ${userId}) < ${membershipsMax}`;
+      AND (SELECT count(*) FROM memberships WHERE user_id = ${userId}) < ${membershipsPerUserMax}`;
 }
 
 const selectOrganizations = (userId: string): Statement =>
@@ -34,10 +34,6 @@ const selectOrganizations = (userId: string): Statement =>
 /** Finds a user's organizations by name, each with their role. */
 export function findOrganizations(database: DatabaseReader, userId: string): Promise<OrganizationRow[]> {
   return database.read(sql`${selectOrganizations(userId)} ORDER BY o.name COLLATE NOCASE, o.id`);
-}
-
-export function findOrganization(database: DatabaseReader, userId: string, organizationId: string) {
-  return database.readFirst<OrganizationRow>(selectOrganization(userId, organizationId));
 }
 
 /** Reads one organization of a user as an {@linkcode OrganizationRow}; no row if they are not a member. */

@@ -1,4 +1,5 @@
 // SQL of passkeys, of which only the public key is stored, and of their challenges, each of which is answered once.
+import { passkeysPerUserMax } from "../../domain/limits.ts";
 import { ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { hasOtherWayIn, worksAt } from "./sign_in_methods.ts";
@@ -49,10 +50,6 @@ export function countPasskeysElsewhere(
     ORDER BY 2 DESC`);
 }
 
-export function findPasskey(database: DatabaseReader, { userId, id }: { userId: string; id: string }) {
-  return database.readFirst<PasskeyRow>(selectPasskey({ userId, id }));
-}
-
 /** Reads one of a user's passkeys as a {@linkcode PasskeyRow}. */
 export const selectPasskey = ({ userId, id }: { userId: string; id: string }): Statement =>
   sql`${select} user_id = ${userId} AND id = ${id}`;
@@ -62,14 +59,14 @@ export function findPasskeyByCredential(database: DatabaseReader, credentialId: 
   return database.readFirst<PasskeyRow>(sql`${select} credential_id = ${credentialId}`);
 }
 
-/** Adds a passkey, unless the user has `max` or the passkey was already added. */
-export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }) {
+/** Adds a passkey, unless the user has too many or the passkey was already added. */
+export function insertPasskey(passkey: PasskeyRow) {
   const { id, userId, credentialId, publicKey, counter, transports, name, host, createdAt } = passkey;
   return sql`
     INSERT INTO passkeys
       (id, user_id, credential_id, public_key, counter, transports, name, host, created_at, last_used_at)
     SELECT ${id}, ${userId}, ${credentialId}, ${publicKey}, ${counter}, ${transports}, ${name}, ${host}, ${createdAt}, NULL
-    WHERE (SELECT count(*) FROM passkeys WHERE user_id = ${userId}) < ${max}
+    WHERE (SELECT count(*) FROM passkeys WHERE user_id = ${userId}) < ${passkeysPerUserMax}
     ON CONFLICT (credential_id) DO NOTHING`;
 }
 

@@ -1,5 +1,6 @@
 // SQL of the ways in which a person signs in: their password, passkeys, and identities whose provider exists.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { offeredProvidersMax } from "../../domain/people/provider_limits.ts";
 import type { ProviderKind } from "../../domain/people/identity_provider.ts";
 import { signsIn } from "../access/mod.ts";
 
@@ -49,10 +50,10 @@ export function findListedIdentities(database: DatabaseReader, userId: string): 
 /** Returns the providers that can sign a user in and that they haven't connected. */
 export function findLinkableProviders(
   database: DatabaseReader,
-  { userId, limit }: { userId: string; limit: number },
+  userId: string,
 ): Promise<{ slug: string; name: string; kind: ProviderKind }[]> {
   return database.read(sql`
     SELECT p.slug, p.name, p.kind FROM identity_providers p JOIN users u ON u.id = ${userId}
     WHERE ${signsIn} AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id AND i.issuer = p.issuer)
-    ORDER BY p.organization_id IS NOT NULL, p.position, p.id LIMIT ${limit}`);
+    ORDER BY p.organization_id IS NOT NULL, p.position, p.id LIMIT ${offeredProvidersMax}`);
 }

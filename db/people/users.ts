@@ -2,6 +2,7 @@
 import { mayLeaveDomain, pendingInvitation } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import type { EmailChoices } from "../../domain/outbox/mail.ts";
+import type { Preferences } from "../../domain/presentation.ts";
 import { validLink } from "../outbox/mod.ts";
 import { invitationLink, joinableInvitation } from "./invitations.ts";
 
@@ -80,6 +81,20 @@ export async function findEmailChoices(database: DatabaseReader, userId: string)
     sql`SELECT limit_emails AS limits, unused_key_emails AS unusedKeys FROM users WHERE id = ${userId}`,
   );
   return { limits: row?.limits === 1, unusedKeys: row?.unusedKeys === 1 };
+}
+
+/** Changes the given preferences and keeps the others. */
+export function updatePreferences(
+  userId: string,
+  { timezone, locale, theme }: { readonly [Name in keyof Preferences]?: Preferences[Name] | undefined },
+): Statement {
+  const changed = (value: unknown) => value === undefined ? 0 : 1;
+  return sql`
+    UPDATE users SET
+      usage_timezone = iif(${changed(timezone)}, ${timezone ?? null}, usage_timezone),
+      locale = iif(${changed(locale)}, ${locale ?? null}, locale),
+      theme = iif(${changed(theme)}, ${theme === "system" ? null : theme ?? null}, theme)
+    WHERE id = ${userId}`;
 }
 
 /** Confirms a user's email address with a valid link, if the address is still theirs. */

@@ -9,7 +9,7 @@ import {
   getOrganization,
   startViewing,
 } from "../../services/console/mod.ts";
-import { resumeOrganization, suspendOrganization } from "../../services/people/mod.ts";
+import { changeStatus } from "../../services/people/mod.ts";
 import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { NameField, TextField } from "../../views/components/field.tsx";
 import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
@@ -61,7 +61,7 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
       "Requests with its keys will fail immediately. Its members can still sign in, read and export, but change nothing except their own accounts. You can resume it at any time.",
     submit: "Suspend",
     async act(actor, idText) {
-      await suspendOrganization(services, await operatorAccess(services, actor, idText));
+      await changeStatus(services, await operatorAccess(services, actor, idText), "suspended");
       return `${organizationHref(idText)}?done=suspended`;
     },
   });
@@ -73,7 +73,7 @@ export function operatorOrganizationForms(app: App, parts: PortalParts): void {
     submit: "Resume",
     tone: "primary",
     async act(actor, idText) {
-      await resumeOrganization(services, await operatorAccess(services, actor, idText));
+      await changeStatus(services, await operatorAccess(services, actor, idText), "active");
       return `${organizationHref(idText)}?done=resumed`;
     },
   });

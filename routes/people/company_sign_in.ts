@@ -14,7 +14,7 @@ import type { AppEnv, AppParts } from "../env.ts";
 import { stringSchema, timeOut } from "../schemas/common.ts";
 import { characters } from "../schemas/messages.ts";
 import { organizationParamsSchema as operatorParams } from "../schemas/organization_reference.ts";
-import { beginVisit } from "./go_to_provider.ts";
+import { beginVisit } from "./go_to_provider.tsx";
 import { organizationParamsSchema } from "./schemas/people.ts";
 
 const textIn = (charactersMax: number, description: string, example: string) =>

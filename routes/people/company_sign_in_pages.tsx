@@ -35,7 +35,7 @@ import { type PortalParts, sendPage } from "../portal/page.ts";
 import { memberPages, type MemberViewer } from "../portal/viewer.ts";
 import { check, checkTogether } from "../schemas/check.ts";
 import { companyDomainSchema, companyProviderSchema } from "./company_sign_in.ts";
-import { goToProvider } from "./go_to_provider.ts";
+import { goToProvider } from "./go_to_provider.tsx";
 import { mountOwnerForm, ownerPages } from "./owner_pages.ts";
 
 const flashes = {

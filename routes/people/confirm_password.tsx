@@ -30,7 +30,7 @@ import { readFormBody } from "../body.ts";
 import type { App, AppContext } from "../env.ts";
 import { type FormState, mountForm, mountTarget } from "../portal/form.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../portal/page.ts";
-import { goToProvider } from "./go_to_provider.ts";
+import { goToProvider } from "./go_to_provider.tsx";
 import { codeCharactersMax, parsePasskeyResponse } from "./second_step.tsx";
 import { continueTo } from "./sign_in.tsx";
 

@@ -17,7 +17,7 @@ import { readFormBody } from "../body.ts";
 import type { App, AppEnv, AppParts } from "../env.ts";
 import { mountFormPage, ownPages, paramOf } from "../portal/noun_pages.ts";
 import { askToReauthenticate, needsReauthentication, type PortalParts, redirect } from "../portal/page.ts";
-import { beginVisit, goToProvider } from "./go_to_provider.ts";
+import { beginVisit, goToProvider } from "./go_to_provider.tsx";
 import { idParam, recentWords, stringSchema } from "../schemas/common.ts";
 import { identitySchema } from "./schemas/identities.ts";
 import { tooLong } from "../schemas/messages.ts";

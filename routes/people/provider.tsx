@@ -20,7 +20,6 @@ import { Form, returnField } from "../../views/components/form.tsx";
 import { GateCard } from "../../views/components/gate_card.tsx";
 import { securityLink } from "../../views/components/links.ts";
 import type { GateFrame } from "../../views/layout.tsx";
-import { providerPage } from "../../views/people/identities.tsx";
 import { readFormBody } from "../body.ts";
 import { providerVisitTokens, setLastMethodCookie, setSecondStepCookie } from "../cookies.ts";
 import type { App, AppContext } from "../env.ts";
@@ -39,7 +38,7 @@ import {
 } from "../portal/page.ts";
 import { invitationAddress, invitationJoined, invitationTokenIn } from "./accept_invitation.tsx";
 import { providerTestPage } from "./company_sign_in_pages.tsx";
-import { beginVisit } from "./go_to_provider.ts";
+import { beginVisit, sendToProvider } from "./go_to_provider.tsx";
 import { continueTo, returnToOf } from "./sign_in.tsx";
 
 const path = "/sign-in/with/:slug";
@@ -55,18 +54,12 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
   ): Promise<Response> {
     const retry = linkOf({ provider, returnTo, invitationToken });
     return await withFailurePage(c, parts, { provider, retry, returnTo }, async () => {
+      const visit = { provider, purpose: "sign_in", returnTo, invitationToken } as const;
+      const write = services.database.write.bind(services.database);
       const url = await beginVisit(
         c,
         parts,
-        (browserTokens) =>
-          beginProviderVisit(services, c.get("client"), {
-            provider,
-            purpose: "sign_in",
-            returnTo,
-            invitationToken,
-            browserTokens,
-            write: (batch) => services.database.write(batch),
-          }),
+        (browserTokens) => beginProviderVisit(services, c.get("client"), { ...visit, browserTokens, write }),
       );
       return await respond(url);
     });
@@ -93,7 +86,7 @@ export function portalProviderRoutes(app: App, parts: PortalParts): void {
       return await begin(c, await newSignIn(c, parts, input), async (url) => {
         // Not before the provider can be reached.
         if (input["sign_out"] === "1") await signOutOfPortal(c, parts);
-        return await sendPage(c, providerPage({ frame: gateFrame(parts), url }));
+        return await sendToProvider(c, parts, url);
       });
     }),
   );

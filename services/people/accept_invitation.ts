@@ -58,9 +58,8 @@ export async function acceptInvitation(
   requireMayAccept(actor, row);
   const { id, organizationId, role } = row;
   const { id: userId, name } = actor.user;
-  const limit = { membershipsMax: membershipsPerUserMax };
   const isAccepted = await writeChange(context, actor, {
-    statement: markInvitationAccepted({ id, tokenHash, userId, now }, limit),
+    statement: markInvitationAccepted({ id, tokenHash, userId, now }),
     entry: { action: "member.joined", organizationId, target: { id: userId, name }, details: { role } },
     after: ({ audited }) => [
       insertMembership({ userId, organizationId, role, now }, audited),

@@ -2,7 +2,7 @@
 import { domainLookUpsIntervalMs } from "../../domain/people/company_sign_in.ts";
 import { type BackgroundWork, upkeep } from "../background_work.ts";
 import type { Context } from "../context.ts";
-import { lookUpDomains } from "./domain_look_ups.ts";
+import { lookUpDomains } from "./company_domains.ts";
 import { deleteSomeOfDeletedOrganizations } from "./organization_deletion.ts";
 import { cleanUpSignIns } from "./sign_in.ts";
 

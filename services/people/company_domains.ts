@@ -1,21 +1,29 @@
-// The domains of an organization, each proved by a TXT record. Only then its provider is believed for their addresses.
+// The domains of an organization, each proved by a TXT record. Only then its provider is believed for their addresses. The records are
+// looked up again in the background: a domain can get another owner.
 import { beginShortening, ifAudited, insertAuditEvent } from "../../db/access/mod.ts";
 import {
   type CompanyDomainRow,
   deleteCompanyDomain,
+  type DueDomain,
   findCompanyDomains,
+  findDueDomains,
   findVerifiedDomain,
   insertCompanyDomain,
   insertCompanySignInMails,
   markDomainVerified,
   releaseDomain,
   selectCompanyDomain,
+  updateLookedUpDomain,
 } from "../../db/people/company_domains.ts";
 import type { Actor } from "../../domain/access/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
 import {
   type CompanyDomain,
   companyDomainsMax,
+  domainLookUpMs,
+  domainLookUpsPerStepMax,
+  domainMissingLookUpMs,
+  domainMissingMaxMs,
   domainTakenError,
   domainUnprovedError,
   parseCompanyDomain,
@@ -33,7 +41,7 @@ import {
   writeChange,
   type Writer,
 } from "../access/mod.ts";
-import type { SessionContext } from "../context.ts";
+import type { Context, SessionContext } from "../context.ts";
 import { findTxtRecords } from "../outbox/mod.ts";
 
 /**
@@ -136,7 +144,7 @@ export async function verifyCompanyDomain(
   return toCompanyDomain(row);
 }
 
-export const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
+const system: Actor = { type: "system", client: { address: "", userAgent: "", requestId: null } };
 
 /**
  * Requires an owner who authenticated recently and has confirmed their address: their own sign-in with the provider would otherwise
@@ -163,4 +171,48 @@ export function toCompanyDomain(
     verifiedAt: isoTime(verifiedAt),
     missingSince: isoTime(missingSince),
   };
+}
+
+/**
+ * Looks up some domains that are due. One whose record has been missing for two weeks isn't verified anymore. Owners get an email when
+ * it is first missing, and then.
+ *
+ * @returns True if there may be more.
+ */
+export async function lookUpDomains(context: Context): Promise<boolean> {
+  const limit = domainLookUpsPerStepMax;
+  const due = await findDueDomains(context.database, { now: context.clock(), limit });
+  await Promise.all(due.map((domain) => lookUp(context, domain)));
+  return due.length === limit;
+}
+
+async function lookUp({ database, clock, config, mail }: Context, due: DueDomain): Promise<void> {
+  const { organizationId, organizationName, domain, token, missingSince } = due;
+  const isFound = (await findTxtRecords(config, txtRecordName(domain))).includes(token);
+  const now = clock();
+  if (isFound) {
+    await database.write([updateLookedUpDomain(due, { lookUpAt: now + domainLookUpMs, missingSince: null })]);
+    return;
+  }
+  const isOver = missingSince !== null && now - missingSince >= domainMissingMaxMs;
+  const next = isOver
+    ? { lookUpAt: null, missingSince: null }
+    : { lookUpAt: now + domainMissingLookUpMs, missingSince: missingSince ?? now };
+  const change = isOver ? "domain_unverified" : "domain_missing";
+  const { id: audited, statement } = insertAuditEvent(system, {
+    action: `sso.${change}`,
+    organizationId,
+    target: { id: domain, name: domain },
+  }, { now });
+  const fields = { organization: organizationName, change, provider: domain } as const;
+  await database.write([
+    updateLookedUpDomain(due, next),
+    ...isOver || missingSince === null
+      ? [
+        statement,
+        ...mail.mode === "none" ? [] : insertCompanySignInMails(organizationId, fields, { now, audited }),
+      ]
+      : [],
+  ]);
+  mail.wake();
 }

@@ -46,10 +46,10 @@ export function joinCompany(
     details: { role, provider: provider.name },
   }, { now });
   return [
-    insertCompanyMembership({ userId, organizationId, role, now }, {
-      condition: sql`${condition} AND ${identityMaySignIn({ ...claims, ...useOf({ provider, claims }) })}`,
-      membershipsMax: membershipsPerUserMax,
-    }),
+    insertCompanyMembership(
+      { userId, organizationId, role, now },
+      sql`${condition} AND ${identityMaySignIn({ ...claims, ...useOf({ provider, claims }) })}`,
+    ),
     joined.statement,
     insertChangeEvent("member.added", { now, audited: joined.id }),
     updateLastOrganization(userId, organizationId),

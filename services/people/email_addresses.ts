@@ -100,11 +100,9 @@ export async function findPendingEmailChange(context: SessionContext, actor: Ses
 
 /** Finds a link without using it up. Returns null if it doesn't work. */
 export async function findEmailLink(context: SessionContext, token: string): Promise<EmailLink | null> {
-  const tokenHash = wellFormedHash(token);
-  const link = tokenHash === null
-    ? undefined
-    : await findLinkToken(context.database, tokenHash, context.clock());
-  if (link === undefined || tokenHash === null || link.email === null) return null;
+  const tokenHash = wellFormedHash(token) ?? "";
+  const link = await findLinkToken(context.database, tokenHash, context.clock());
+  if (link === undefined || link.email === null) return null;
   const { purpose, subject: userId, email } = link;
   return purpose === "verify_email" || purpose === "change_email"
     ? { purpose, userId, email, tokenHash }

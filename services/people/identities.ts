@@ -11,7 +11,6 @@ import { lastSignInMethodError, notFoundError, validationError } from "../../dom
 import { isId } from "../../domain/id.ts";
 import { type Identity, identityName } from "../../domain/people/identity.ts";
 import type { OfferedProvider } from "../../domain/people/identity_provider.ts";
-import { offeredProvidersMax } from "../../domain/people/provider_limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import { requireRecentAuthentication, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
@@ -48,7 +47,7 @@ export async function getSignInMethods({ database }: SessionContext, { user }: S
   const [credentials, identities, linkable] = await Promise.all([
     findUserCredentialsById(database, user.id),
     listIdentities({ database }, user.id),
-    findLinkableProviders(database, { userId: user.id, limit: offeredProvidersMax }),
+    findLinkableProviders(database, user.id),
   ]);
   return { hasPassword: credentials?.hasPassword === 1, identities, linkable };
 }

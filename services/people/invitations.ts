@@ -2,7 +2,6 @@
 import { insertAuditEvent } from "../../db/access/mod.ts";
 import { deleteLinks } from "../../db/outbox/mod.ts";
 import {
-  findInvitation,
   findInvitationObstacles,
   findInvitations,
   insertInvitation,
@@ -101,7 +100,7 @@ export async function createInvitation(
     invitation: { id, email, role, name },
     entry: { action: "invitation.created", details: { role } },
     now,
-    change: [...before, ...insertInvitation(invitation, { pendingMax: openInvitationsMax })],
+    change: [...before, ...insertInvitation(invitation)],
     findError: () => notInvitedError(context, { organizationId, email, now }),
     select,
   });
@@ -125,7 +124,7 @@ export async function resendInvitation(
     invitation: row,
     entry: { action: "invitation.resent" },
     now,
-    change: [renewInvitation(renewed, { pendingMax: openInvitationsMax })],
+    change: [renewInvitation(renewed)],
     async findError() {
       const { pending } = await findInvitationObstacles(context.database, { ...row, now });
       return row.expiresAt <= now && pending >= openInvitationsMax ? pendingLimitError() : notFoundError();
@@ -199,7 +198,9 @@ async function sendEmail(
 }
 
 async function findRow({ database }: SessionContext, { organizationId }: Access, id: string) {
-  const row = isId("inv", id) ? await findInvitation(database, organizationId, id) : undefined;
+  const row = isId("inv", id)
+    ? await database.readFirst<InvitationRow>(selectInvitation(organizationId, id))
+    : undefined;
   if (row === undefined) throw notFoundError();
   return row;
 }

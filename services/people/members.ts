@@ -13,7 +13,6 @@ import {
 } from "../../db/people/memberships.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
-import { ownersShownMax } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Member } from "../../domain/organization.ts";
 import type { Role } from "../../domain/access/session.ts";
@@ -62,7 +61,7 @@ export async function listOwners(
   access: Access,
 ): Promise<{ name: string; email: string }[]> {
   requirePermission(access, "members.read");
-  return await findOwners(database, access.organizationId, { limit: ownersShownMax });
+  return await findOwners(database, access.organizationId);
 }
 
 /** @throws {AppError} `not_found`, `forbidden`. */

@@ -56,6 +56,7 @@ export {
   deleteOrganization,
   getOrganization,
   listOrganizations,
+  readPlan,
   renameOrganization,
   transferOrganization,
 } from "./organizations.ts";
@@ -76,8 +77,7 @@ export {
   requestPasswordReset,
   resetPassword,
 } from "./passwords.ts";
-export { readPlan } from "./plan.ts";
-export { changePreferences } from "./preferences.ts";
+export { changePreferences, readUsageMetric, rememberUsageChoices } from "./preferences.ts";
 export { findProviderFault } from "./provider_discovery.ts";
 export { completeConfirmation, completeLink } from "./provider_link.ts";
 export { offeredWays, signInWithProvider } from "./provider_sign_in.ts";
@@ -92,7 +92,7 @@ export { findPendingSignIn, signInWithCode } from "./second_step.ts";
 export { endOtherSessions, endSession, listSessions, switchOrganization } from "./sessions.ts";
 export { type SecondStepRequired, type SignedIn, signIn, signOut } from "./sign_in.ts";
 export { accountWith, type NewAccount, newAccount, signUp } from "./sign_up.ts";
-export { resumeOrganization, statusChange, suspendOrganization } from "./suspension.ts";
+export { changeStatus, statusChange } from "./suspension.ts";
 export {
   beginTotp,
   canTurnOffTwoStep,
@@ -105,7 +105,6 @@ export {
   turnOffTwoStep,
   turnOffTwoStepByLink,
 } from "./two_step.ts";
-export { readUsageMetric, rememberUsageChoices } from "./usage_preferences.ts";
 export type { PasskeyAnswer, RegistrationAnswer } from "./webauthn.ts";
 export * as companyDomains from "./company_domains.ts";
 export * as companySignIn from "./company_sign_in.ts";

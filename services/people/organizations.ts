@@ -1,11 +1,11 @@
-// Organizations of members: list, create, rename, transfer, delete.
+// Organizations of members: list, create, rename, transfer, delete; and their plan, which operators see too.
+import { findOrganizationPlan } from "../../db/billing/mod.ts";
 import { insertChangeEvent } from "../../db/outbox/mod.ts";
 import { renameCompanyProvider } from "../../db/people/identity_providers.ts";
 import { endInvitationsBy } from "../../db/people/invitations.ts";
 import { demoteOwner, findMember, insertMembership, promoteToOwner } from "../../db/people/memberships.ts";
 import {
   endOrganizationAccess,
-  findOrganization,
   findOrganizations,
   insertOrganization,
   markOrganizationDeleted,
@@ -14,6 +14,7 @@ import {
   updateOrganizationName,
 } from "../../db/people/organizations.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
+import type { OrganizationPlan } from "../../domain/billing/plan.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { membershipsPerUserMax } from "../../domain/limits.ts";
@@ -21,6 +22,7 @@ import { isoTime } from "../../domain/time.ts";
 import type { Organization } from "../../domain/organization.ts";
 import { isTypedName } from "../../domain/typed_name.ts";
 import {
+  type Access,
   type MemberAccess,
   requireAllowed,
   requirePermission,
@@ -39,9 +41,24 @@ export async function getOrganization(
   { database }: SessionContext,
   { actor, organizationId }: MemberAccess,
 ): Promise<Organization> {
-  const row = await findOrganization(database, actor.user.id, organizationId);
+  const row = await database.readFirst<OrganizationRow>(selectOrganization(actor.user.id, organizationId));
   if (row === undefined) throw notFoundError();
   return toOrganization(row);
+}
+
+/** Reads an organization's plan. @throws {AppError} `forbidden`, `not_found`. */
+export async function readPlan(
+  { database }: Pick<SessionContext, "database">,
+  access: Access,
+): Promise<OrganizationPlan> {
+  requirePermission(access, "usage.read");
+  const row = await findOrganizationPlan(database, access.organizationId);
+  if (row === undefined) throw notFoundError();
+  const { name, timezone } = row;
+  return {
+    plan: { name, features: JSON.parse(row.features), featureNames: JSON.parse(row.featureNames) },
+    timezone,
+  };
 }
 
 /** Creates an organization that the actor owns. It does not become the active one. @throws {AppError} `limit_reached`, `rate_limited`. */
@@ -55,7 +72,7 @@ export async function createOrganization(
   const userId = actor.user.id;
   requireAllowed(context.rateLimits.organizations.take(userId));
   const isCreated = await writeChange(context, actor, {
-    statement: insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
+    statement: insertOrganization({ id, name, userId, now }),
     entry: { action: "organization.created", organizationId: id, target: { id, name } },
     after: (audited) => [
       insertMembership({ userId, organizationId: id, role: "OWNER", now }, audited.audited),

@@ -1,7 +1,6 @@
 // Passkeys of a person's own account: adding, renaming, removing. All but reading requires a recent authentication.
 import {
   deletePasskey,
-  findPasskey,
   findPasskeyByCredential,
   findPasskeysOfUser,
   insertPasskey,
@@ -37,7 +36,7 @@ export async function listPasskeys(
 /** @throws {AppError} `not_found`. */
 export async function getPasskey(context: SessionContext, actor: SessionActor, id: string): Promise<Passkey> {
   const found = isId("pas", id)
-    ? await findPasskey(context.database, { userId: actor.user.id, id })
+    ? await context.database.readFirst<PasskeyRow>(selectPasskey({ userId: actor.user.id, id }))
     : undefined;
   if (found === undefined) throw notFoundError();
   return toPasskey(found, context.config);
@@ -94,7 +93,7 @@ export async function addPasskey(
     lastUsedAt: null,
   };
   const isAdded = await writeChange(context, actor, {
-    statement: insertPasskey(passkey, { max: passkeysPerUserMax }),
+    statement: insertPasskey(passkey),
     entry: { action: "passkey.added", target: { id: passkey.id, name } },
     email: { kind: "passkey_added", to, fields: { name: actor.user.name, passkey: name } },
   });

@@ -129,9 +129,9 @@ interface PasswordReset {
 /** Finds a reset link without using it up. Returns null if it doesn't work. */
 export async function findPasswordReset(context: Context, token: string): Promise<PasswordReset | null> {
   const { database, clock } = context;
-  const tokenHash = wellFormedHash(token);
-  const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
-  if (link?.purpose !== "reset_password" || tokenHash === null) return null;
+  const tokenHash = wellFormedHash(token) ?? "";
+  const link = await findLinkToken(database, tokenHash, clock());
+  if (link?.purpose !== "reset_password") return null;
   const { subject, email } = link;
   const user = await findUserCredentialsById(database, subject);
   // The email address may have changed since, and its former owner must not get in.

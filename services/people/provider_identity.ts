@@ -17,7 +17,6 @@ import { findCompanyRoom } from "../../db/people/company_membership.ts";
 import { mayEnter, type PendingIdentity } from "../../db/people/pending_sign_ins.ts";
 import type { ClientInfo } from "../../domain/access/actor.ts";
 import { newId } from "../../domain/id.ts";
-import { identitiesPerUserMax } from "../../domain/people/provider_limits.ts";
 import type { User } from "../../domain/access/session.ts";
 import type { Change } from "../access/mod.ts";
 import type { Context } from "../context.ts";
@@ -59,10 +58,7 @@ export function addIdentity(
   const details = { provider: provider.name };
   const fields = { name, ...details, ...(email === null ? {} : { identity: email }) };
   return {
-    statement: insertIdentity({ id, userId, issuer, subject, email, createdAt: now }, {
-      condition,
-      max: identitiesPerUserMax,
-    }),
+    statement: insertIdentity({ id, userId, issuer, subject, email, createdAt: now }, condition),
     entry: { action: "identity.linked", target: { id, name: email }, details },
     email: { kind: "identity_linked", to, fields },
   } as const satisfies Change;

@@ -28,7 +28,6 @@ import type { ClientInfo, PersonActor } from "../../domain/access/actor.ts";
 import { newId } from "../../domain/id.ts";
 import { emailDomain } from "../../domain/outbox/email.ts";
 import type { OfferedWays } from "../../domain/people/identity_provider.ts";
-import { offeredProvidersMax } from "../../domain/people/provider_limits.ts";
 import { newToken } from "../access/mod.ts";
 import type { Context } from "../context.ts";
 import { joinCompany } from "./company_membership.ts";
@@ -57,7 +56,7 @@ export type ProviderSignIn = (SignedIn | SecondStepRequired) & { readonly hasJoi
 
 export async function offeredWays({ database }: Context): Promise<OfferedWays> {
   const [providers, hasSingleSignOn] = await Promise.all([
-    listSignInProviders(database, { limit: offeredProvidersMax }),
+    listSignInProviders(database),
     hasCompanyProviders(database),
   ]);
   return { providers, hasSingleSignOn };

@@ -20,7 +20,7 @@ import { updatePasswordHash } from "../../db/people/users.ts";
 import type { ClientInfo, PersonActor } from "../../domain/access/actor.ts";
 import { canonicalEmail } from "../../domain/outbox/email.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../../domain/errors.ts";
-import { endedSignInsMax, secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
+import { endedSignInsMax, secondStepTimeoutMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/access/session.ts";
 import type { Context } from "../context.ts";
 import { requireDomainPermits } from "./domain_rules.ts";
@@ -153,7 +153,7 @@ export async function createSession(
   const { audit, created } = await writeNamed(database, {
     ...batch,
     expired: deleteExpiredSessions(user.id, bounds),
-    replaced: endReplacedSessions(row, { max: sessionsPerUserMax }),
+    replaced: endReplacedSessions(row),
     created: selectSession(row.tokenHash, bounds),
   });
   if (audit.rows.length !== 1) return null;

@@ -9,7 +9,6 @@ import { insertOrganization } from "../../db/people/organizations.ts";
 import type { Actor, ClientInfo, PersonActor } from "../../domain/access/actor.ts";
 import { AppError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
-import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { canonicalEmail, emailHint } from "../../domain/outbox/email.ts";
 import { ownOrganizationName } from "../../domain/name.ts";
 import type { Context } from "../context.ts";
@@ -158,7 +157,7 @@ export function newAccount(
       const entry = { action: "organization.created", organizationId: id, target: { id, name } } as const;
       const created = insertAuditEvent(actor, entry, { now });
       return [
-        insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
+        insertOrganization({ id, name, userId, now }),
         created.statement,
         insertMembership({ userId, organizationId: id, role: "OWNER", now }, created.id),
         insertChangeEvent("organization.created", { now, audited: created.id }),
@@ -183,7 +182,7 @@ export function invitedAccount(
       const entry = { action: "member.joined", organizationId, target, details: { role } } as const;
       const joined = insertAuditEvent(actor, entry, { now });
       return [
-        markInvitationAccepted({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
+        markInvitationAccepted({ id, tokenHash, userId, now }),
         joined.statement,
         insertMembership({ userId, organizationId, role, now }, joined.id),
         insertChangeEvent("member.added", { now, audited: joined.id }),

@@ -6,12 +6,12 @@ import type { OrganizationStatus } from "../../domain/console/organization.ts";
 import { type Change, type OperatorAccess, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 
-export async function suspendOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
-  await writeChange(context, access.actor, statusChange(context, access, "suspended"));
-}
-
-export async function resumeOrganization(context: SessionContext, access: OperatorAccess): Promise<void> {
-  await writeChange(context, access.actor, statusChange(context, access, "active"));
+export async function changeStatus(
+  context: SessionContext,
+  access: OperatorAccess,
+  status: OrganizationStatus,
+): Promise<void> {
+  await writeChange(context, access.actor, statusChange(context, access, status));
 }
 
 /** Returns the change that suspends or resumes an organization, for a batch with other changes. */

@@ -185,9 +185,9 @@ export async function findTurnOffLink(
   { database, clock }: SessionContext,
   token: string,
 ): Promise<{ userId: string; tokenHash: string } | null> {
-  const tokenHash = wellFormedHash(token);
-  const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
-  return link?.purpose === linkPurpose && tokenHash !== null ? { userId: link.subject, tokenHash } : null;
+  const tokenHash = wellFormedHash(token) ?? "";
+  const link = await findLinkToken(database, tokenHash, clock());
+  return link?.purpose === linkPurpose ? { userId: link.subject, tokenHash } : null;
 }
 
 /** @throws {AppError} `invalid_token`, `wrong_account`, `second_factor_required`, `unauthenticated`. */

@@ -3,10 +3,8 @@ import { type Identity, identityName } from "../../domain/people/identity.ts";
 import type { OfferedProvider } from "../../domain/people/identity_provider.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { HiddenFields, returnField } from "../components/form.tsx";
-import { redirectCard } from "../components/gate_card.tsx";
 import type { ItemColumn } from "../components/item_table.tsx";
 import { DayTime, TimeCell } from "../components/relative_time.tsx";
-import type { GateFrame, Page } from "../layout.tsx";
 
 /** The columns of a list of identities, for their owner and for operators. */
 export function identityColumns(now: number): ItemColumn<Identity>[] {
@@ -46,14 +44,4 @@ export function ProviderForm({ action, provider, returnTo, verb }: {
       </SubmitButton>
     </form>
   );
-}
-
-/** Redirects to a provider after a form: Chromium applies `form-action` to redirects of forms. */
-export function providerPage({ frame, url }: { frame: GateFrame; url: URL }): Page {
-  const text = (
-    <>
-      Continuing to <bdi>{url.host}</bdi>.
-    </>
-  );
-  return redirectCard({ frame, title: "Continue to your provider", text, href: url.href });
 }

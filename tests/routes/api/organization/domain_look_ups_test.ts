@@ -1,7 +1,7 @@
 // Verified domains are looked up again: one whose record is gone for two weeks isn't verified anymore.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { lookUpDomains } from "../../../../services/people/domain_look_ups.ts";
+import { lookUpDomains } from "../../../../services/people/company_domains.ts";
 import { testPassword } from "../../../support/app/app.ts";
 import { assertRows } from "../../../support/app/rows.ts";
 import { companyTest, requireProvider, ssoOf } from "../../../support/identity_providers/company.ts";

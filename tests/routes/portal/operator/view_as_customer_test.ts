@@ -7,7 +7,7 @@ import { createApiKey } from "../../../../services/keys/new_api_keys.ts";
 import { startViewing } from "../../../../services/console/viewing.ts";
 import { createInvitation } from "../../../../services/people/invitations.ts";
 import { getMember } from "../../../../services/people/members.ts";
-import { suspendOrganization } from "../../../../services/people/suspension.ts";
+import { changeStatus } from "../../../../services/people/suspension.ts";
 import { createTestKey, testApp, type TestPerson } from "../../../support/app/app.ts";
 import { listAudit } from "../../../support/app/audit.ts";
 import { recordOne } from "../../../support/meter/usage.ts";
@@ -154,7 +154,7 @@ testApp("verbs read for an operator who views, and write nothing", async ({ serv
   const writes = [
     createApiKey(services, access, { name: "Key", expiresAt: null }),
     createInvitation(services, access, { email: "x@example.com", role: "MEMBER" }),
-    suspendOrganization(services, access),
+    changeStatus(services, access, "suspended"),
     startViewing(services, access),
   ];
   for (const write of writes) await assert.rejects(write, { code: "forbidden" });
