@@ -20,6 +20,8 @@ export {
 export {
   beginConfirmation,
   beginLink,
+  completeConfirmation,
+  completeLink,
   getIdentity,
   getSignInMethods,
   listIdentities,
@@ -79,7 +81,6 @@ export {
 } from "./passwords.ts";
 export { changePreferences, readUsageMetric, rememberUsageChoices } from "./preferences.ts";
 export { findProviderFault } from "./provider_discovery.ts";
-export { completeConfirmation, completeLink } from "./provider_link.ts";
 export { offeredWays, signInWithProvider } from "./provider_sign_in.ts";
 export {
   beginProviderVisit,

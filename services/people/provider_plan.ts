@@ -3,13 +3,13 @@
 // it. Nothing is read or written here, and the batch that follows has the same conditions.
 import type { Config } from "../../config.ts";
 import type { DomainProvider, UserCredentials } from "../../db/access/mod.ts";
-import type { CompanyRoom } from "../../db/people/company_membership.ts";
+import type { CompanyRoom } from "../../db/people/memberships.ts";
 import type { InvitationOfLink, InvitationRow } from "../../db/people/invitations.ts";
 import type { User } from "../../domain/access/session.ts";
 import { AppError, invalidTokenError } from "../../domain/errors.ts";
 import { requireJoinable } from "./accept_invitation.ts";
-import { requireRoom } from "./company_membership.ts";
 import { requirePermitted } from "./domain_rules.ts";
+import { requireRoom } from "./provider_identity.ts";
 import type { ProviderVisit, RefusedVisit } from "./provider_visit.ts";
 import { type Invited, signUpClosedText } from "./sign_up.ts";
 

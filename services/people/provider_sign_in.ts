@@ -20,7 +20,7 @@ import {
   type UserCredentials,
 } from "../../db/access/mod.ts";
 import { sql, type Statement } from "../../db/engine/database.ts";
-import { findCompanyRoom, isCompanyJoinable } from "../../db/people/company_membership.ts";
+import { findCompanyRoom, isCompanyJoinable } from "../../db/people/memberships.ts";
 import { insertUser, type NewUser } from "../../db/people/users.ts";
 import { findInvitationByToken, findInvitationTo } from "../../db/people/invitations.ts";
 import { insertPendingProviderSignIn } from "../../db/people/pending_sign_ins.ts";
@@ -30,9 +30,8 @@ import { emailDomain } from "../../domain/outbox/email.ts";
 import type { OfferedWays } from "../../domain/people/identity_provider.ts";
 import { newToken } from "../access/mod.ts";
 import type { Context } from "../context.ts";
-import { joinCompany } from "./company_membership.ts";
 import { afterNewPassword } from "./passwords.ts";
-import { addIdentity, linkIdentity } from "./provider_identity.ts";
+import { addIdentity, joinCompany, linkIdentity } from "./provider_identity.ts";
 import {
   type AdmittingPlan,
   type BrowserVisit,
