@@ -6,7 +6,7 @@ import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import { isRoleAtLeast } from "../../domain/access/permissions.ts";
-import type { Membership, Role, User } from "../../domain/access/session.ts";
+import type { User } from "../../domain/access/session.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import {
   accessAddress,
@@ -105,50 +105,33 @@ function accessRequest(c: AppContext, { config }: PortalParts) {
   return { target: returnToOf(return_to, config), conditions };
 }
 
-async function stateOf(
-  session: SessionActor,
-  conditions: ForwardConditions,
-  { services }: PortalParts,
-): Promise<AccessState> {
+/** Finds the condition that the session doesn't meet. */
+async function stateOf(session: SessionActor, conditions: ForwardConditions, { services }: PortalParts) {
   const result = judgeSession(session, conditions);
-  if (!("reason" in result)) return { kind: "granted" };
-  if (result.reason === "organization") return { kind: "organization" };
-  if (result.reason === "email") return { kind: "email", sendsMail: services.mail.mode !== "none" };
+  if (!("reason" in result)) return { kind: "granted" as const };
+  if (result.reason === "organization") return { kind: "organization" as const };
+  if (result.reason === "email") return { kind: "email" as const, sendsMail: services.mail.mode !== "none" };
   const { role, membership } = result;
   return {
-    kind: "role",
+    kind: "role" as const,
     role,
+    /** The membership without the role; null without an active organization. */
     membership,
+    /** Some of the people who can change the role. */
     owners: membership === null
       ? []
       : await listOwners(services, accessTo(session, membership.organizationId)),
-    // If the application requires a certain organization, switching to another one doesn't help.
+    /** Memberships with a sufficient role. If a certain organization is required, switching to another one doesn't help. */
     others: conditions.organization === undefined
       ? session.memberships.filter((one) => isRoleAtLeast(one.role, role))
       : [],
   };
 }
 
-/** The condition that the session doesn't meet. */
-type AccessState =
-  | { readonly kind: "granted" }
-  | { readonly kind: "email"; readonly sendsMail: boolean }
-  | { readonly kind: "organization" }
-  | {
-    readonly kind: "role";
-    readonly role: Role;
-    /** The membership without the role; null without an active organization. */
-    readonly membership: Membership | null;
-    /** Some of the people who can change the role. */
-    readonly owners: readonly { readonly name: string; readonly email: string }[];
-    /** Memberships with a sufficient role. */
-    readonly others: readonly Membership[];
-  };
-
 interface AccessPageProps {
   readonly frame: GateFrame;
   readonly user: User;
-  readonly state: AccessState;
+  readonly state: Awaited<ReturnType<typeof stateOf>>;
   /** The application, with an address checked by the caller; null if unknown. */
   readonly application: { readonly host: string; readonly href: string } | null;
   /** The page's own address, for its forms. */

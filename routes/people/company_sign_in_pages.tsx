@@ -52,7 +52,7 @@ export function companySignInPages(app: App, parts: PortalParts): void {
   const { services } = parts;
   memberPages(app, parts).get(path, async (c, { access, frame }) => {
     const sso = await companySignIn.getCompanySignIn(services, access);
-    return await sendPage(c, companySignInPage({ frame, sso, flash: flashOf(c, flashes) }));
+    return await sendPage(c, companySignInPage(frame, { sso, flash: flashOf(c, flashes) }));
   });
   const pages = ownerPages(app, parts, companySignInLink);
   providerForms(pages, parts);

@@ -1,5 +1,5 @@
 // The page of an organization's members and invitations, with the form that invites, for members and operators.
-import { type Role, roles } from "../../domain/access/session.ts";
+import { roles } from "../../domain/access/session.ts";
 import { pageItemsDefault, unverifiedInvitationMailsPerHourMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/outbox/mail_budget.ts";
@@ -142,9 +142,11 @@ async function membersPage(
 
 const noInvitations = { invitations: [], nextCursor: null };
 
+/** Reads the form that invites. */
 async function inviteOf(c: AppContext, services: PortalParts["services"], { access, frame }: Viewer) {
   return {
     roles: roles.filter((role) => role !== "OWNER" || may(access, "owners.manage")),
+    /** True for operators who must authenticate before they fill in the form. */
     needsAuthentication: access.role === null && !hasRecentAuthentication(frame.session, frame.now),
     // The input is in the address after a member's password had to be entered.
     email: queryOf(c, "email") ?? "",
@@ -153,20 +155,11 @@ async function inviteOf(c: AppContext, services: PortalParts["services"], { acce
   };
 }
 
+type InviteProps = Awaited<ReturnType<typeof inviteOf>> & { readonly form: PageForm };
+
 const unconfirmedText =
   `Until you confirm your email address, you can send at most ${unverifiedInvitationMailsPerHourMax} invitations an hour, ` +
   `and none to an address that has received ${unverifiedInvitationMailsToRecipientPerDayMax} in a day.`;
-
-interface InviteProps {
-  readonly form: PageForm;
-  readonly roles: readonly Role[];
-  /** True for operators who must authenticate before they fill in the form. */
-  readonly needsAuthentication: boolean;
-  /** The first values of the fields. */
-  readonly email: string;
-  readonly role: string;
-  readonly flash: string | null;
-}
 
 function InviteCard(props: InviteProps) {
   const { form: { frame }, flash } = props;

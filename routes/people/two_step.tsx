@@ -21,7 +21,7 @@ import { Badge } from "../../views/components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
 import { Secret } from "../../views/components/code.tsx";
-import { ConfirmPage } from "../../views/components/confirm_page.tsx";
+import { ConfirmPage, type ConfirmPageProps } from "../../views/components/confirm_page.tsx";
 import { TextField } from "../../views/components/field.tsx";
 import { Form } from "../../views/components/form.tsx";
 import type { PageForm } from "../../views/components/form_page.tsx";
@@ -178,8 +178,13 @@ async function insteadOf(c: AppContext, form: PageForm, status: Status | Promise
 /** Shows new codes. They can't be read again, so they are shown in any case. */
 async function showCodes(
   c: AppContext,
-  { frame, services, session }: { frame: PortalFrame; services: Context; session: SessionActor },
-  codes: { recoveryCodes: readonly string[]; flash: string },
+  session: SessionActor,
+  { frame, services, ...codes }: {
+    frame: PortalFrame;
+    services: Context;
+    recoveryCodes: readonly string[];
+    flash: string;
+  },
 ): Promise<Response> {
   const status = await getTwoStepStatus(services, session).catch(() => ({
     totp: { confirmedAt: isoTime(services.clock()), lockedAt: null },
@@ -199,68 +204,56 @@ function setUpPage(pages: Pages<SessionActor>, { services }: PortalParts): void 
       return setUpForm(form, found);
     },
     async submit(c, session, { code = "" }) {
-      const recoveryCodes = await confirmTotp(services, session, code);
-      const flash = "Two-step sign-in is on. Your next sign-in will ask for a code.";
-      return await showCodes(c, { frame: pages.frameOf(session), services, session }, {
-        recoveryCodes,
-        flash,
+      return await showCodes(c, session, {
+        frame: pages.frameOf(session),
+        services,
+        recoveryCodes: await confirmTotp(services, session, code),
+        flash: "Two-step sign-in is on. Your next sign-in will ask for a code.",
       });
     },
   });
 }
 
 function changePages(pages: Pages<SessionActor>, { services }: PortalParts): void {
-  mountFormPage(pages, {
-    path: paths.codes,
-    async show(c, form, session) {
-      const status = await getTwoStepStatus(services, session);
-      if (!status.totp.enabled) return await insteadOf(c, form, status);
-      return (
-        <ConfirmPage
-          {...form}
-          {...about(form, status)}
-          title="Create new recovery codes"
-          heading="Create new recovery codes?"
-          text="Your current codes stop working. The new ones are shown only once."
-          submit="Create new codes"
-          tone="primary"
-        />
-      );
-    },
-    async submit(c, session) {
-      const recoveryCodes = await replaceRecoveryCodes(services, session);
-      const flash = "Your old recovery codes no longer work.";
-      return await showCodes(c, { frame: pages.frameOf(session), services, session }, {
-        recoveryCodes,
-        flash,
-      });
-    },
-  });
-
-  mountFormPage(pages, {
-    path: paths.turnOff,
-    async show(c, form, session) {
-      const status = await getTwoStepStatus(services, session);
-      if (!status.totp.enabled) return await insteadOf(c, form, status);
-      // A recent authentication isn't enough here.
-      if (!await canTurnOffTwoStep(services, session)) {
-        return askToReauthenticate(c, paths.turnOff, { again: true });
-      }
-      return (
-        <ConfirmPage
-          {...form}
-          {...about(form, status)}
-          title="Turn off two-step sign-in"
-          heading="Turn off two-step sign-in?"
-          text="Signing in no longer requires a code. Your recovery codes stop working; passkeys stay."
-          submit="Turn off"
-        />
-      );
-    },
-    async submit(_c, session) {
-      await turnOffTwoStep(services, session);
-      return `${twoStepPath}?done=off`;
-    },
+  const mount = (
+    path: string,
+    words: Pick<ConfirmPageProps, "title" | "heading" | "text" | "submit" | "tone">,
+    submit: Parameters<typeof mountFormPage<SessionActor>>[1]["submit"],
+  ) =>
+    mountFormPage(pages, {
+      path,
+      async show(c, form, session) {
+        const status = await getTwoStepStatus(services, session);
+        if (!status.totp.enabled) return await insteadOf(c, form, status);
+        // A recent authentication isn't enough to turn it off.
+        if (path === paths.turnOff && !await canTurnOffTwoStep(services, session)) {
+          return askToReauthenticate(c, path, { again: true });
+        }
+        return <ConfirmPage {...form} {...about(form, status)} {...words} />;
+      },
+      submit,
+    });
+  mount(paths.codes, {
+    title: "Create new recovery codes",
+    heading: "Create new recovery codes?",
+    text: "Your current codes stop working. The new ones are shown only once.",
+    submit: "Create new codes",
+    tone: "primary",
+  }, async (c, session) =>
+    await showCodes(c, session, {
+      frame: pages.frameOf(session),
+      services,
+      recoveryCodes: await replaceRecoveryCodes(services, session),
+      flash: "Your old recovery codes no longer work.",
+    }));
+  mount(paths.turnOff, {
+    title: "Turn off two-step sign-in",
+    heading: "Turn off two-step sign-in?",
+    text: "Signing in no longer requires a code. Your recovery codes stop working; passkeys stay.",
+    submit: "Turn off",
+  }, async (_c, session) => {
+    await turnOffTwoStep(services, session);
+    return `${twoStepPath}?done=off`;
   });
 }
 

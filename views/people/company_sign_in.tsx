@@ -23,13 +23,10 @@ export function companyDomainHref(domain: string, action: "verify" | "remove"): 
   return `${home}/domains/${domain}/${action}`;
 }
 
-interface CompanySignInPageProps {
-  readonly frame: PortalFrame;
-  readonly sso: CompanySignIn;
-  readonly flash: string | null;
-}
-
-export function companySignInPage({ frame, sso, flash }: CompanySignInPageProps): Page {
+export function companySignInPage(
+  frame: PortalFrame,
+  { sso, flash }: { sso: CompanySignIn; flash: string | null },
+): Page {
   const { provider, domains } = sso;
   return (
     <PortalPage title="Single sign-on" frame={frame} place="organization">
