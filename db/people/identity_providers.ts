@@ -1,6 +1,7 @@
 // All SQL that changes providers: those of the whole service, and organizations' own. A change is made only to a provider that is
 // still as it was read.
 import type { IdentityProvider } from "../../domain/people/identity_provider.ts";
+import { connectedCountMax } from "../../domain/people/provider_limits.ts";
 import { type Audited, findProviders, ifAudited, type StoredProvider } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
@@ -83,16 +84,12 @@ export function numberServiceProviders(
     WHERE numbered.id = identity_providers.id AND ${ifAudited(audited)}`;
 }
 
-/** Counts the accounts that are connected to an issuer, up to `max`, and those of them without a password. */
-export async function countConnected(
-  database: DatabaseReader,
-  issuer: string,
-  { max }: { max: number },
-): Promise<{ accounts: number; withoutPassword: number }> {
+/** Counts the accounts that are connected to an issuer, up to {@linkcode connectedCountMax}, and those of them without a password. */
+export async function countConnected(database: DatabaseReader, issuer: string) {
   const row = await database.readFirst<{ accounts: number; withoutPassword: number }>(sql`
     SELECT count(*) AS accounts, coalesce(sum(has_password = 0), 0) AS withoutPassword FROM (
       SELECT DISTINCT u.id, u.has_password FROM identities i JOIN users u ON u.id = i.user_id
-      WHERE i.issuer = ${issuer} LIMIT ${max})`);
+      WHERE i.issuer = ${issuer} LIMIT ${connectedCountMax})`);
   return row ?? { accounts: 0, withoutPassword: 0 };
 }
 

@@ -102,7 +102,7 @@ export const selectInvitation = (organizationId: string, id: string): Statement 
 export async function findInvitationObstacles(
   database: DatabaseReader,
   { organizationId, email, now }: { organizationId: string; email: string; now: number },
-): Promise<{ invited: number; members: number; pending: number }> {
+) {
   const found = await database.readFirst<{ invited: number; members: number; pending: number }>(sql`
     SELECT (SELECT count(*) FROM invitations i
         WHERE i.organization_id = ${organizationId} AND i.email = ${email} AND ${openInvitation}) AS invited,

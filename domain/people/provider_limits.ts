@@ -22,3 +22,5 @@ export const providersKeptMax = 200;
 export const offeredProvidersMax = 20;
 /** Maximum number of identities of a user. */
 export const identitiesPerUserMax = 20;
+/** The largest number of accounts that are counted before a provider is deleted. */
+export const connectedCountMax = 10_000;

@@ -23,8 +23,8 @@ import { gateFrame, home, openRoutes, type PortalParts, redirect, sendPage } fro
 import { check, checkTogether } from "../schemas/check.ts";
 import { beginSession, findSession, sessionActor } from "../session.ts";
 import { endSessions } from "../sign_out.ts";
-import { providerOffer } from "./provider_offer.ts";
 import { signUpSchema } from "./schemas/sign_in.ts";
+import { providerOffer } from "./sign_in.tsx";
 
 const path = "/invitations/accept";
 /** The page after joining. */

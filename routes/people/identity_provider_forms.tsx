@@ -1,5 +1,6 @@
 // The forms of a provider of the whole service, and its cells in the list.
 import { providerKinds, type ServiceProvider } from "../../domain/people/identity_provider.ts";
+import { connectedCountMax } from "../../domain/people/provider_limits.ts";
 import {
   clientIdCharactersMax,
   clientSecretCharactersMax,
@@ -8,7 +9,6 @@ import {
   providerKindNames,
   providerSlugCharactersMax,
 } from "../../domain/people/provider_metadata.ts";
-import { connectedCountMax } from "../../services/people/mod.ts";
 import { Badge } from "../../views/components/badge.tsx";
 import { Secret } from "../../views/components/code.tsx";
 import { ConfirmPage } from "../../views/components/confirm_page.tsx";

@@ -28,10 +28,9 @@ import { type FormState, mountForm, mountTarget } from "../portal/form.ts";
 import { gateFrame, openRoutes, type PortalParts, redirect, sendPage } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
 import { beginSession } from "../session.ts";
-import { noteOtherMethod } from "./provider_offer.ts";
 import { sessionUserSchema } from "./schemas/sign_in.ts";
 import * as schemas from "./schemas/two_step.ts";
-import { continueTo, returnToOf, showSignIn } from "./sign_in.tsx";
+import { continueTo, noteOtherMethod, returnToOf, showSignIn } from "./sign_in.tsx";
 
 const apiPath = "/api/auth/sign-in";
 

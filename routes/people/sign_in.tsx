@@ -7,7 +7,13 @@ import { emailCharactersMax, nameCharactersMax } from "../../domain/limits.ts";
 import { requireEmail } from "../../domain/outbox/email.ts";
 import { isAuthorizePath, safeReturnTo, withReturnTo } from "../../domain/people/return_to.ts";
 import { isoTime } from "../../domain/time.ts";
-import { checkNewPassword, findProviderForEmail, signIn, signUp } from "../../services/people/mod.ts";
+import {
+  checkNewPassword,
+  findProviderForEmail,
+  offeredWays,
+  signIn,
+  signUp,
+} from "../../services/people/mod.ts";
 import { ButtonLink, SubmitButton } from "../../views/components/button.tsx";
 import { EmailField, NameField, PasswordField, TextField } from "../../views/components/field.tsx";
 import { returnField, type ShownForm, typed } from "../../views/components/form.tsx";
@@ -17,14 +23,13 @@ import type { GateFrame } from "../../views/layout.tsx";
 import { PasskeyForm } from "../../views/people/passkey_form.tsx";
 import { ProviderButtons, type ProviderOffer } from "../../views/people/provider_buttons.tsx";
 import { mount, publicRoutes } from "../api/endpoint.ts";
-import { setSecondStepCookie } from "../cookies.ts";
+import { lastMethod, setLastMethodCookie, setSecondStepCookie } from "../cookies.ts";
 import type { App, AppContext, AppEnv, AppParts } from "../env.ts";
 import { type FormState, mountForm } from "../portal/form.ts";
 import { gateFrame, home, openRoutes, type PortalParts, redirect, sendPage } from "../portal/page.ts";
 import { check, checkTogether } from "../schemas/check.ts";
 import { beginSession, findSession } from "../session.ts";
 import { endSessions, signOutOfPortal } from "../sign_out.ts";
-import { noteOtherMethod, providerOffer } from "./provider_offer.ts";
 import * as schemas from "./schemas/sign_in.ts";
 
 export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -345,4 +350,19 @@ function signUpPage(
       />
     </GateCard>
   );
+}
+
+/** Reads the providers and whether a page offers single sign-on. If that fails, the page offers only its other ways. */
+export async function providerOffer(c: AppContext, { services }: PortalParts): Promise<ProviderOffer> {
+  const ways = await offeredWays(services).catch((error) => {
+    services.onBackgroundError(error);
+    return { providers: [], hasSingleSignOn: false };
+  });
+  return { ...ways, lastUsed: lastMethod(c) };
+}
+
+/** Remembers another way than a provider, if this browser has used one before. */
+export function noteOtherMethod(c: AppContext, config: Config, method: "password" | "passkey"): void {
+  const last = lastMethod(c);
+  if (last !== null && last !== method) setLastMethodCookie(c, config, method);
 }

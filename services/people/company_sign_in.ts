@@ -72,10 +72,7 @@ function toCompanySignIn(
 }
 
 /** Tells every member whether single sign-on is on, and for which domains. */
-export async function summarizeCompanySignIn(
-  context: SessionContext,
-  { organizationId }: Access,
-): Promise<{ isOn: boolean; isRequired: boolean; domains: string[] }> {
+export async function summarizeCompanySignIn(context: SessionContext, { organizationId }: Access) {
   const { provider, domains } = await findCompany(context, organizationId);
   return {
     isOn: provider !== undefined,

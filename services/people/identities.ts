@@ -19,7 +19,6 @@ import { AppError, lastSignInMethodError, notFoundError, validationError } from 
 import { isId } from "../../domain/id.ts";
 import { recentAuthenticationMs } from "../../domain/limits.ts";
 import { type Identity, identityName } from "../../domain/people/identity.ts";
-import type { OfferedProvider } from "../../domain/people/identity_provider.ts";
 import { identitiesPerUserMax } from "../../domain/people/provider_limits.ts";
 import { isAuthorizePath, turnOffLinkPath } from "../../domain/people/return_to.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -52,11 +51,7 @@ export async function getIdentity(
 }
 
 /** Reads whether the person has a password, and the providers that they use and could connect. */
-export async function getSignInMethods({ database }: SessionContext, { user }: SessionActor): Promise<{
-  hasPassword: boolean;
-  identities: Identity[];
-  linkable: OfferedProvider[];
-}> {
+export async function getSignInMethods({ database }: SessionContext, { user }: SessionActor) {
   const [credentials, identities, linkable] = await Promise.all([
     findUserCredentialsById(database, user.id),
     listIdentities({ database }, user.id),

@@ -316,15 +316,9 @@ export async function deleteServiceProvider(
   await writeProvider(context, { by, organization: null }, { provider, isRemoved: true });
 }
 
-/** The largest number of accounts that are counted before a provider is deleted. */
-export const connectedCountMax = 10_000;
-
-/** Counts the accounts that a provider signs in, up to {@linkcode connectedCountMax}, and those of them without a password. */
-export async function countProviderAccounts(
-  { database }: Pick<SessionContext, "database">,
-  { issuer }: Pick<ServiceProvider, "issuer">,
-): Promise<{ accounts: number; withoutPassword: number }> {
-  return await countConnected(database, issuer, { max: connectedCountMax });
+/** Counts the accounts that a provider signs in, up to `connectedCountMax`, and those of them without a password. */
+export async function countProviderAccounts({ database }: Reading, { issuer }: ServiceProvider) {
+  return await countConnected(database, issuer);
 }
 
 /** Returns an issuer that can be used, after a look-up. @throws {AppError} `validation_failed`. */

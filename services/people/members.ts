@@ -56,10 +56,7 @@ export async function countMembers(
 }
 
 /** Lists some of the owners, who can change roles. @throws {AppError} `forbidden`. */
-export async function listOwners(
-  { database }: SessionContext,
-  access: Access,
-): Promise<{ name: string; email: string }[]> {
+export async function listOwners({ database }: SessionContext, access: Access) {
   requirePermission(access, "members.read");
   return await findOwners(database, access.organizationId);
 }

@@ -30,7 +30,6 @@ export {
 export {
   changeServiceProvider,
   checkIssuer,
-  connectedCountMax,
   countProviderAccounts,
   createServiceProvider,
   deleteServiceProvider,

@@ -117,17 +117,13 @@ export async function requestPasswordReset(context: Context, client: ClientInfo,
   mail.wake();
 }
 
-interface PasswordReset {
-  readonly user: UserCredentials;
-  readonly tokenHash: string;
-  /** The address it was sent to; null for a link from the operator. */
-  readonly email: string | null;
-  /** True if the address was never confirmed; see {@linkcode resetPassword}. */
-  readonly takesBack: boolean;
-}
-
-/** Finds a reset link without using it up. Returns null if it doesn't work. */
-export async function findPasswordReset(context: Context, token: string): Promise<PasswordReset | null> {
+/**
+ * Finds a reset link without using it up. Returns null if it doesn't work.
+ *
+ * @returns `email`: where it was sent; null for a link from the operator. `takesBack`: true if the address was never confirmed, see
+ *   {@linkcode resetPassword}.
+ */
+export async function findPasswordReset(context: Context, token: string) {
   const { database, clock } = context;
   const tokenHash = wellFormedHash(token) ?? "";
   const link = await findLinkToken(database, tokenHash, clock());
@@ -188,12 +184,6 @@ export async function checkNewPassword(
   if (faults.length > 0) throw validationError(faults);
 }
 
-interface AfterNewPassword {
-  readonly keep?: string;
-  readonly isTakenBack?: boolean;
-  readonly provider?: string;
-}
-
 /**
  * Ends everything that the old password gave access to, or that bypasses the new one. The statements belong to the batch that
  * replaces the password, after its audit entry.
@@ -204,7 +194,11 @@ interface AfterNewPassword {
 export function afterNewPassword(
   { credentials, mail }: Pick<Context, "credentials" | "mail">,
   user: UserCredentials,
-  { isTakenBack = false, provider, ...audited }: Audited & AfterNewPassword,
+  { isTakenBack = false, provider, ...audited }: Audited & {
+    keep?: string;
+    isTakenBack?: boolean;
+    provider?: string;
+  },
 ): Statement[] {
   const kind = isTakenBack ? "account_taken_back" : "password_changed";
   const fields = {

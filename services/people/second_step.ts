@@ -15,10 +15,7 @@ import { wellFormedHash } from "../access/mod.ts";
 import { createSession, type SignedIn } from "./sign_in.ts";
 
 /** Finds the sign-in that waits for one of these tokens. Returns null if there is none, or if they are of different people. */
-export async function findPendingSignIn(
-  context: Context,
-  tokens: readonly string[],
-): Promise<{ token: string; email: string; hasPasskeys: boolean } | null> {
+export async function findPendingSignIn(context: Context, tokens: readonly string[]) {
   const found = await findPending(context, tokens);
   if (found === null) return null;
   const passkeys = await findUsablePasskeys(context.database, {

@@ -181,10 +181,7 @@ export async function sendTurnOffLink(
 }
 
 /** Finds a link without using it up. Returns null if it doesn't work. */
-export async function findTurnOffLink(
-  { database, clock }: SessionContext,
-  token: string,
-): Promise<{ userId: string; tokenHash: string } | null> {
+export async function findTurnOffLink({ database, clock }: SessionContext, token: string) {
   const tokenHash = wellFormedHash(token) ?? "";
   const link = await findLinkToken(database, tokenHash, clock());
   return link?.purpose === linkPurpose ? { userId: link.subject, tokenHash } : null;
