@@ -6,7 +6,6 @@ import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import { isRoleAtLeast } from "../../domain/access/permissions.ts";
-import type { User } from "../../domain/access/session.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import {
   accessAddress,
@@ -36,26 +35,18 @@ const conditionsSchema = z.object(forwardConditionsShape);
 const emailSent: NoticeProps = { tone: "done", text: "Email sent. Earlier links no longer work." };
 
 export function portalAccessRoutes(app: App, parts: PortalParts): void {
-  const { config, services } = parts;
-  const frame = gateFrame(parts);
+  const { services } = parts;
 
   async function show(
     c: AppContext,
     session: SessionActor,
     given: { notice?: NoticeProps; status?: ContentfulStatusCode } = {},
   ): Promise<Response> {
-    const { target, conditions } = accessRequest(c, parts);
-    const state = await stateOf(session, conditions, parts);
-    const href = target === null ? null : new URL(target, config.baseUrl);
-    const page = accessPage({
-      frame,
-      user: session.user,
-      state,
-      application: href === null ? null : { host: href.host, href: href.href },
-      address: accessAddress(target, conditions),
-      notice: given.notice ?? (state.kind === "email" && c.req.query("sent") === "1" ? emailSent : null),
-    });
-    return await sendPage(c, page, given.status ?? (state.kind === "granted" ? 200 : 403));
+    const shown = await readAccess(c, session, parts);
+    const { kind } = shown.state;
+    const notice = given.notice ?? (kind === "email" && c.req.query("sent") === "1" ? emailSent : null);
+    const page = accessPage(gateFrame(parts), { ...shown, notice });
+    return await sendPage(c, page, given.status ?? (kind === "granted" ? 200 : 403));
   }
 
   /** Everyone who isn't signed in goes to the sign-in page, and from there to the application. */
@@ -128,19 +119,22 @@ async function stateOf(session: SessionActor, conditions: ForwardConditions, { s
   };
 }
 
-interface AccessPageProps {
-  readonly frame: GateFrame;
-  readonly user: User;
-  readonly state: Awaited<ReturnType<typeof stateOf>>;
-  /** The application, with an address checked by the caller; null if unknown. */
-  readonly application: { readonly host: string; readonly href: string } | null;
-  /** The page's own address, for its forms. */
-  readonly address: string;
-  readonly notice: NoticeProps | null;
+async function readAccess(c: AppContext, session: SessionActor, parts: PortalParts) {
+  const { target, conditions } = accessRequest(c, parts);
+  return {
+    user: session.user,
+    state: await stateOf(session, conditions, parts),
+    /** The application; null if unknown. */
+    application: target === null ? null : new URL(target, parts.config.baseUrl),
+    /** The page's own address, for its forms. */
+    address: accessAddress(target, conditions),
+  };
 }
 
-function accessPage(props: AccessPageProps) {
-  const { frame, user, state, application, address, notice } = props;
+type Shown = Awaited<ReturnType<typeof readAccess>>;
+
+function accessPage(frame: GateFrame, { notice, ...shown }: Shown & { notice: NoticeProps | null }) {
+  const { user, state, application, address } = shown;
   const isGranted = state.kind === "granted";
   const title = isGranted
     ? "You have access"
@@ -153,11 +147,11 @@ function accessPage(props: AccessPageProps) {
         <div>
           <h1>{title}</h1>
           <p class="muted">
-            <Reason {...props} />
+            <Reason {...shown} />
           </p>
         </div>
         {notice === null ? null : <Notice {...notice} />}
-        <Remedy {...props} />
+        <Remedy {...shown} />
         {application && (
           <ButtonLink tone={isGranted ? "primary" : "plain"} href={application.href}>
             {isGranted ? "Continue" : "Try again"}
@@ -174,7 +168,7 @@ function accessPage(props: AccessPageProps) {
   );
 }
 
-function Reason({ state, user, application }: AccessPageProps) {
+function Reason({ state, user, application }: Shown) {
   const name = application === null ? "This application" : <bdi>{application.host}</bdi>;
   switch (state.kind) {
     case "granted":
@@ -214,7 +208,7 @@ function Reason({ state, user, application }: AccessPageProps) {
   }
 }
 
-function Remedy({ state, address }: AccessPageProps) {
+function Remedy({ state, address }: Shown) {
   if (state.kind === "email" && state.sendsMail) {
     return (
       <ActionForm address={address} act="send-email">
