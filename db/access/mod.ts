@@ -105,7 +105,7 @@ export {
   openPortalSession,
   type PortalSessionOwnerRow,
 } from "./portal_sessions.ts";
-export { refuseWrite } from "./refused_writes.ts";
+export { rejectWrite } from "./rejected_writes.ts";
 export {
   findEnteredAt,
   type SecondFactor,

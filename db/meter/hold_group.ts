@@ -8,7 +8,7 @@ import {
   effectiveNumber,
   keyMay,
   operatorGuard,
-  refuseWrite,
+  rejectWrite,
   workingApiKey,
 } from "../access/mod.ts";
 import { bind, type Database, integer, sql, type Statement } from "../engine/database.ts";
@@ -172,7 +172,7 @@ function tokensOf(holds: readonly NewHold[], now: number): Statement[] {
   const tokens = new Map(
     holds.flatMap(({ token }) => token === null ? [] : [[`${token.id} ${token.scope}`, token]]),
   );
-  return [...tokens.values()].map(({ id, scope }) => refuseWrite(operatorGuard({ tokenId: id, scope, now })));
+  return [...tokens.values()].map(({ id, scope }) => rejectWrite(operatorGuard({ tokenId: id, scope, now })));
 }
 
 /**

@@ -3,7 +3,7 @@
 import { DatabaseError, type Statement, type WriteResult } from "../../db/engine/database.ts";
 import { operatorGuard } from "../../db/access/operator_guard.ts";
 import { portalSessionGuard } from "../../db/access/portal_sessions.ts";
-import { findRefusal, refuseWrite } from "../../db/access/refused_writes.ts";
+import { findRejectionReason, rejectWrite } from "../../db/access/rejected_writes.ts";
 import { sessionGuard } from "../../db/access/session_guard.ts";
 import {
   type OperatorActor,
@@ -76,12 +76,12 @@ export function createWriteAs(
     const { guard, errors } = guarded;
     try {
       // Keeps one person's waiting batches from blocking everyone else.
-      const write = () => base.database.write([refuseWrite(guard), ...batch]);
+      const write = () => base.database.write([rejectWrite(guard), ...batch]);
       const name = `${subjectOf(by)} ${organizationId}`;
       return (await sessionWrites.during(name, write, tooManyWaitingError)).slice(1);
     } catch (error) {
       const isRejected = error instanceof DatabaseError && error.kind === "constraint";
-      const reason = isRejected ? await findRefusal(base.database, guard) : null;
+      const reason = isRejected ? await findRejectionReason(base.database, guard) : null;
       throw reason === null ? error : errors[reason]?.() ?? error;
     }
   };

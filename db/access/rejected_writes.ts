@@ -2,11 +2,14 @@
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** Makes its batch fail with a `constraint` error if the guard has a reason. */
-export const refuseWrite = (guard: Statement): Statement =>
+export const rejectWrite = (guard: Statement): Statement =>
   sql`INSERT INTO refused_writes (reason)
     SELECT reason FROM (${guard}) WHERE reason IS NOT NULL`;
 
 /** Returns why a guard rejected a batch; null if it no longer would. */
-export async function findRefusal(database: DatabaseReader, guard: Statement): Promise<string | null> {
+export async function findRejectionReason(
+  database: DatabaseReader,
+  guard: Statement,
+): Promise<string | null> {
   return (await database.readFirst<{ reason: string | null }>(guard))?.reason ?? null;
 }
