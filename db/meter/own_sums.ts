@@ -5,17 +5,24 @@ import { limitWindow } from "../../domain/meter/limit_window.ts";
 import { lowBits, sumMicros, type SumParts } from "../../domain/meter/quantity.ts";
 import { isoTime } from "../../domain/time.ts";
 import { type DatabaseReader, integer, sql, type Statement } from "../engine/database.ts";
-import { dimensionSumsNumber } from "./dimensions.ts";
 import { testTotalsNumber } from "./environments.ts";
 import { sumLimit } from "./limit_counters.ts";
 import type { LimitCell } from "./recorder_limits.ts";
 import { monthOf, monthStart } from "./rollup_columns.ts";
+import {
+  haveSameRecords,
+  haveSameRollups,
+  monthlySums,
+  type SeriesRange,
+  seriesRanges,
+} from "./sum_digests.ts";
 import { ahead, countedSeq, isApplied, windowNumber } from "./usage_limits.ts";
-import { allMonths } from "./usage_sums.ts";
 
 /** Receives the share of the rows that have been compared, up to 1. */
 export type OnCompared = (share: number) => void;
 
+/** Digests take most of the time: what differs, and old records, are compared sum by sum afterwards. */
+const digestsShare = 0.9;
 const quartersEnd = Math.floor(Number.MAX_SAFE_INTEGER / rollupQuarterMs);
 const quarterMs = integer(rollupQuarterMs);
 const lowMask = integer(2 ** lowBits - 1);
@@ -46,31 +53,36 @@ export async function compareRecords(
   const kept = await database.readFirst<{ first: number; last: number; recordedAt: number }>(sql`
     SELECT seq AS first, (SELECT max(seq) FROM usage_records) AS last, recorded_at AS recordedAt
     FROM usage_records ORDER BY seq LIMIT 1`);
+  if (kept === undefined) return null;
+  const { first, last, recordedAt } = kept;
   // Retention deletes the oldest records, and sums stay. Timestamps may be a little later than the time of recording.
-  const wholeFrom = kept?.first === 1 ? 0 : Math.ceil(
-    ((kept?.recordedAt ?? Number.MAX_SAFE_INTEGER) + usageTimestampFutureMaxMs) / rollupQuarterMs,
+  const wholeFrom = first === 1 ? 0 : Math.ceil((recordedAt + usageTimestampFutureMaxMs) / rollupQuarterMs);
+  const isSame = await haveSameRecords(
+    database,
+    { first, last, wholeFrom },
+    (share) => onCompared(share * digestsShare),
   );
-  const all = Math.max(1, (kept?.last ?? 0) - (kept?.first ?? 0));
+  if (isSame && wholeFrom === 0) return null;
+  const all = last + 1 - first;
   let done = 0;
   for (let organization = testTotalsNumber;;) {
     const next = await nextOrganization(database, organization);
     if (next === null) return null;
     organization = next.organization;
     if (organization === 0 || next.isDeleted === 1) continue;
-    for (let from = 0, until: number; from < quartersEnd; from = until) {
-      const end = await database.readFirst<{ timestamp: number }>(sql`
+    const { start, end } = isSame
+      ? await quartersBefore(database, { organization, wholeFrom })
+      : { start: 0, end: quartersEnd };
+    for (let from = start, until: number; from < end; from = until) {
+      const later = await database.readFirst<{ timestamp: number }>(sql`
         SELECT timestamp FROM usage_records WHERE organization = ${organization} AND timestamp >= ${
         from * rollupQuarterMs
       } ORDER BY timestamp LIMIT 1 OFFSET ${sumsComparedRowsMax}`);
-      until = end === undefined
-        ? quartersEnd
-        : Math.max(from + 1, Math.floor(end.timestamp / rollupQuarterMs));
+      until = later === undefined
+        ? end
+        : Math.min(end, Math.max(from + 1, Math.floor(later.timestamp / rollupQuarterMs)));
       const found = await database.readFirst<{ series: number; quarter: number }>(
-        differingQuarter(organization, {
-          from,
-          until: until ?? Number.MAX_SAFE_INTEGER / rollupQuarterMs,
-          wholeFrom,
-        }),
+        differingQuarter(organization, { from, until, wholeFrom }),
       );
       if (found !== undefined) {
         const time = isoTime(found.quarter * rollupQuarterMs);
@@ -79,9 +91,25 @@ export async function compareRecords(
           found.series,
         )}: the records of the 15 minutes from ${time} don't match their sum`;
       }
-      onCompared(Math.min(1, (done += sumsComparedRowsMax) / all));
+      done = Math.min(all, done + sumsComparedRowsMax);
+      onCompared(digestsShare + (1 - digestsShare) * done / all);
     }
   }
+}
+
+/** Returns the quarters of the records of an organization from before one; none if `start` isn't below `end`. */
+async function quartersBefore(
+  database: DatabaseReader,
+  { organization, wholeFrom }: { organization: number; wholeFrom: number },
+): Promise<{ start: number; end: number }> {
+  const before = (end: Statement) =>
+    sql`(SELECT ${end}(timestamp) / ${quarterMs} FROM usage_records WHERE organization = ${organization} AND timestamp < ${
+      wholeFrom * rollupQuarterMs
+    })`;
+  const row = await database.readFirst<{ first: number | null; last: number | null }>(
+    sql`SELECT ${before(sql`min`)} AS first, ${before(sql`max`)} AS last`,
+  );
+  return { start: row?.first ?? 0, end: (row?.last ?? -1) + 1 };
 }
 
 /** The next number that usage has, after one: those of test usage come first. Totals have no records. */
@@ -109,7 +137,7 @@ function differingQuarter(
         r.quantity_whole & ${lowMask} AS sum_low, r.quantity_micro AS sum_micro
       FROM usage_records r WHERE r.organization = ${organization} AND r.timestamp >= ${from * rollupQuarterMs}
         AND r.timestamp < ${
-    Math.floor(until * rollupQuarterMs)
+    until * rollupQuarterMs
   } AND NOT EXISTS (SELECT 1 FROM usage_voids v WHERE v.seq = r.seq)
       UNION ALL SELECT r.series, r.quarter, ${minus} FROM usage_series e CROSS JOIN usage_rollups r
         ON r.series = e.id AND r.quarter >= ${from} AND r.quarter < ${until}
@@ -122,21 +150,10 @@ export async function compareRollups(
   database: DatabaseReader,
   onCompared: OnCompared,
 ): Promise<string | null> {
-  const ends = (end: Statement) =>
-    sql`SELECT ${end}(series) AS series FROM usage_rollups
-    UNION ALL SELECT ${end}(series) FROM usage_rollups_hourly UNION ALL SELECT ${end}(id) FROM usage_series`;
-  const { first, last } = await database.readFirst<{ first: number | null; last: number | null }>(sql`
-    SELECT (SELECT min(series) FROM (${ends(sql`min`)})) AS first, (SELECT max(series) FROM (${
-    ends(sql`max`)
-  })) AS last`) ??
-    { first: null, last: null };
-  if (first === null || last === null) return null;
-  for (let from = first, until; from <= last; from = until) {
-    const end = await database.readFirst<{ series: number }>(
-      sql`SELECT series FROM usage_rollups WHERE series >= ${from} ORDER BY series LIMIT 1 OFFSET ${sumsComparedRowsMax}`,
-    );
-    until = end === undefined ? last + 1 : Math.max(from + 1, end.series);
-    const hour = await database.readFirst<{ series: number; hour: number }>(differingHour(from, until));
+  for await (const range of seriesRanges(database)) {
+    onCompared(range.share);
+    if (await haveSameRollups(database, range)) continue;
+    const hour = await database.readFirst<{ series: number; hour: number }>(differingHour(range));
     if (hour !== undefined) {
       const time = isoTime(hour.hour * rollupHourMs);
       return `${await nameOf(
@@ -144,11 +161,10 @@ export async function compareRollups(
         hour.series,
       )}: the sum of the hour from ${time} isn't that of its quarters`;
     }
-    const month = await database.readFirst<{ series: number; start: string }>(differingMonth(from, until));
+    const month = await database.readFirst<{ series: number; start: string }>(differingMonth(range));
     if (month !== undefined) {
       return `${await nameOf(database, month.series)}: the sum of ${month.start} isn't that of its hours`;
     }
-    onCompared((until - first) / (last + 1 - first));
   }
   return null;
 }
@@ -156,7 +172,7 @@ export async function compareRollups(
 const isIn = (column: Statement, from: number, until: number) =>
   sql`${column} >= ${from} AND ${column} < ${until} AND r.count <> 0`;
 
-function differingHour(from: number, until: number): Statement {
+function differingHour({ from, until }: SeriesRange): Statement {
   return sql`SELECT series, hour FROM (
       SELECT r.series, r.quarter / ${
     integer(rollupHourMs / rollupQuarterMs)
@@ -168,20 +184,13 @@ function differingHour(from: number, until: number): Statement {
     GROUP BY 1, 2 HAVING ${differ} AND NOT ${isGoing(sql`p.series`)} LIMIT 1`;
 }
 
-function differingMonth(from: number, until: number): Statement {
+function differingMonth(range: SeriesRange): Statement {
   return sql`SELECT series, format('%d-%02d', 1970 + month / 12, 1 + month % 12) AS start FROM (
       SELECT r.series, ${
     monthOf(sql`(r.hour * ${integer(rollupHourMs)})`)
   } AS month, ${plus} FROM usage_rollups_hourly r
-      WHERE ${isIn(sql`r.series`, from, until)}
-      UNION ALL SELECT r.series, r.month, ${minus}
-      FROM (SELECT id AS series, organization FROM usage_series WHERE id >= ${from} AND id < ${until}
-        UNION ALL SELECT -id, ${
-    integer(dimensionSumsNumber)
-  } FROM usage_dimension_series WHERE id > ${-until} AND id <= ${-from}) e
-      CROSS JOIN ${allMonths} m
-      CROSS JOIN usage_rollups_monthly r ON r.month = m.month AND r.organization = e.organization AND r.series = e.series
-      WHERE r.count <> 0) p
+      WHERE ${isIn(sql`r.series`, range.from, range.until)}
+      UNION ALL SELECT r.series, r.month, ${minus} FROM ${monthlySums(range)} WHERE r.count <> 0) p
     GROUP BY series, month HAVING ${differ} AND NOT ${isGoing(sql`p.series`)} LIMIT 1`;
 }
 
