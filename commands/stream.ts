@@ -20,7 +20,7 @@ import {
   usageError,
   withSecretFiles,
 } from "./settings.ts";
-import type { CheckResponse } from "./stream_check_worker.ts";
+import type { CheckRequest, CheckResponse } from "./stream_check_worker.ts";
 import { writeLine } from "./terminal.ts";
 import { parseVerbArguments } from "./verb_arguments.ts";
 
@@ -147,7 +147,7 @@ async function restoreTo(
     withSteps(async (onStep) => {
       const plan = await planReplay(target, keys, wanted);
       const onProgress = (done: number, all: number) => onStep("Restoring", done / all);
-      const check = (path: string) => checkInThread(path, onStep);
+      const check = (path: string) => checkInThreads(path, onStep);
       // What was ended since would work again.
       const changes = endsSessions ? endAllSessions : [];
       const restored = await restoreStream(plan, file, { target, keys, changes, onProgress, check });
@@ -156,27 +156,49 @@ async function restoreTo(
   );
 }
 
-/** Checks a restored database while this thread shows the progress. */
-async function checkInThread(path: string, onStep: OnStep): Promise<CheckedFile> {
+/** Checks the file and the sums of a restored database at the same time, while this thread shows the progress. */
+async function checkInThreads(path: string, onStep: OnStep): Promise<CheckedFile> {
+  const file = startCheck({ path, part: "file" }, onStep);
+  let sums: Check | undefined;
+  try {
+    // Threads that load modules at the same time can hang.
+    await Promise.race([file.started, file.found]);
+    sums = startCheck({ path, part: "sums" }, onStep);
+    sums.found.then(() => onStep("Checking the file", null), () => {});
+    // If the file is damaged, what its sums say means nothing.
+    await file.found;
+    return await sums.found as CheckedFile;
+  } finally {
+    file.worker.terminate();
+    sums?.worker.terminate();
+  }
+}
+
+interface Check {
+  readonly worker: Worker;
+  /** Resolves when it has loaded its modules. */
+  readonly started: Promise<void>;
+  readonly found: Promise<CheckedFile | null>;
+}
+
+function startCheck(request: CheckRequest, onStep: OnStep): Check {
   const worker = new Worker(new URL("../commands/stream_check_worker.ts", import.meta.url), {
     type: "module",
   });
-  try {
-    return await new Promise<CheckedFile>((resolve, reject) => {
-      worker.onmessage = ({ data }: MessageEvent<CheckResponse>) => {
-        if (data.type === "progress") onStep(data.about, data.share);
-        else if (data.type === "checked") resolve(data);
-        else reject(new CommandError(data.message, data.isData ? exitStatus.data : exitStatus.io));
-      };
-      worker.onerror = (event) => {
-        event.preventDefault();
-        reject(new Error(event.message));
-      };
-      worker.postMessage(path);
-    });
-  } finally {
-    worker.terminate();
-  }
+  const started = Promise.withResolvers<void>();
+  const found = Promise.withResolvers<CheckedFile | null>();
+  worker.onmessage = ({ data }: MessageEvent<CheckResponse>) => {
+    started.resolve();
+    if (data.type === "progress") onStep(data.about, data.share);
+    else if (data.type === "checked") found.resolve(data.found);
+    else found.reject(new CommandError(data.message, data.isData ? exitStatus.data : exitStatus.io));
+  };
+  worker.onerror = (event) => {
+    event.preventDefault();
+    found.reject(new Error(event.message));
+  };
+  worker.postMessage(request);
+  return { worker, started: started.promise, found: found.promise };
 }
 
 interface Opened {

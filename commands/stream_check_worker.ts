@@ -1,20 +1,26 @@
-// The thread that checks a restored database: the file first, then sums that are stored more than once.
+// A thread that checks a restored database: either the file, or sums that are stored more than once.
 import { compareStatements } from "../db/billing/mod.ts";
-import { checkBackup } from "../db/engine/backup.ts";
+import { checkPages, readMigrations } from "../db/engine/backup.ts";
 import { DatabaseError } from "../db/engine/database.ts";
 import { lacksMigrations } from "../db/engine/migrate.ts";
 import { openReader } from "../db/engine/open.ts";
+import type { CheckedFile } from "../db/engine/stream/restore_stream.ts";
 import { compareCounters, compareRecords, compareRollups } from "../db/meter/mod.ts";
 import { messageOf } from "../domain/errors.ts";
 
-/** `share`: how much is done, up to 1; null if it isn't known. */
+export interface CheckRequest {
+  readonly path: string;
+  readonly part: "file" | "sums";
+}
+
+/** `share`: how much is done, up to 1; null if it isn't known. `found`: null if the file is intact. */
 export type CheckResponse =
   | { readonly type: "progress"; readonly about: string; readonly share: number | null }
-  | { readonly type: "checked"; readonly isOlder: boolean; readonly problem: string | null }
+  | { readonly type: "checked"; readonly found: CheckedFile | null }
   | { readonly type: "failed"; readonly message: string; readonly isData: boolean };
 
 interface WorkerScope {
-  onmessage: ((event: MessageEvent<string>) => void) | null;
+  onmessage: ((event: MessageEvent<CheckRequest>) => void) | null;
   postMessage(response: CheckResponse): void;
 }
 
@@ -25,24 +31,30 @@ const sumsOfOthers = [
   ["Comparing statements", compareStatements],
 ] as const;
 
-async function check(path: string, scope: WorkerScope): Promise<CheckResponse> {
+async function check({ path, part }: CheckRequest, scope: WorkerScope): Promise<CheckResponse> {
   try {
+    if (part === "sums") return { type: "checked", found: await compareSums(path, scope) };
     scope.postMessage({ type: "progress", about: "Checking the file", share: null });
-    const isOlder = lacksMigrations(checkBackup(path));
-    const database = await openReader({ kind: "file", path });
-    for (const [about, compare] of isOlder ? sumsOfUsage : [...sumsOfUsage, ...sumsOfOthers]) {
-      const problem = await compare(
-        database,
-        (share) => scope.postMessage({ type: "progress", about, share }),
-      );
-      if (problem !== null) return { type: "checked", isOlder, problem };
-    }
-    await database.close();
-    return { type: "checked", isOlder, problem: null };
+    checkPages(path);
+    return { type: "checked", found: null };
   } catch (error) {
     const isData = !(error instanceof DatabaseError) || error.kind === "fault";
     return { type: "failed", message: messageOf(error), isData };
   }
+}
+
+async function compareSums(path: string, scope: WorkerScope): Promise<CheckedFile> {
+  const isOlder = lacksMigrations(readMigrations(path));
+  const database = await openReader({ kind: "file", path });
+  for (const [about, compare] of isOlder ? sumsOfUsage : [...sumsOfUsage, ...sumsOfOthers]) {
+    const problem = await compare(
+      database,
+      (share) => scope.postMessage({ type: "progress", about, share }),
+    );
+    if (problem !== null) return { isOlder, problem };
+  }
+  await database.close();
+  return { isOlder, problem: null };
 }
 
 if ("DedicatedWorkerGlobalScope" in globalThis) {

@@ -52,17 +52,35 @@ const formatOffset = 18;
 
 /** Checks all of a backup and returns its migrations. @throws {DatabaseError} `fault` for a damaged or foreign file. */
 export function checkBackup(file: string): AppliedMigration[] {
-  const connection = new Connection(file, { readOnly: true });
-  try {
+  checkPages(file);
+  return readMigrations(file);
+}
+
+/** Checks every table and index. @throws {DatabaseError} `fault` for a damaged file. */
+export function checkPages(file: string): void {
+  read(file, (connection) => {
     const [row] = connection.all(sql`PRAGMA integrity_check(1)`) as { integrity_check: string }[];
     if (row?.integrity_check !== "ok") {
       throw new DatabaseError("fault", `it is damaged: ${row?.integrity_check ?? "no result"}`);
     }
+  });
+}
+
+/** Returns the migrations of a backup. @throws {DatabaseError} `fault` for a foreign file. */
+export function readMigrations(file: string): AppliedMigration[] {
+  return read(file, (connection) => {
     const table = sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'`;
     if (connection.first(table) === undefined) {
       throw new DatabaseError("fault", "it is not a Gatehouse database");
     }
     return connection.all(appliedMigrationsQuery) as AppliedMigration[];
+  });
+}
+
+function read<T>(file: string, act: (connection: Connection) => T): T {
+  const connection = new Connection(file, { readOnly: true });
+  try {
+    return act(connection);
   } finally {
     connection.close();
   }
