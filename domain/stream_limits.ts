@@ -28,6 +28,8 @@ export const streamObjectBytesMax = 128 * 1024 * 1024;
 /** Objects, and their bytes, that are fetched ahead at a restore. */
 export const streamAheadMax = 8;
 export const streamAheadBytesMax = 64 * 1024 * 1024;
+/** Pages of segments that a restore gathers before it writes them. */
+export const streamGatheredBytesMax = 32 * 1024 * 1024;
 /** A request may take so long, and longer with a large body: 50 kB a second are enough. */
 export const streamRequestTimeoutMs = 60_000;
 export const streamBytesPerMsMin = 50;

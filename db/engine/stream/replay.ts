@@ -1,7 +1,7 @@
 // Finds a point of a continuous backup, and writes the database as it was then into a file.
 import { streamAheadBytesMax, streamAheadMax, streamPartBytes } from "../../../domain/stream_limits.ts";
 import { DamagedObject, type EncryptionKeys, hashOf, unseal } from "./envelope.ts";
-import { applySegment, decodeSegment, type Manifest, partName, type PointName, writeAt } from "./segment.ts";
+import { decodeSegment, type Manifest, partName, type PointName, SegmentWriter, writeAt } from "./segment.ts";
 import { listManifests, listSegments, readManifest, type StoredPoint } from "./snapshots.ts";
 import type { StoredObject, Target } from "./target.ts";
 
@@ -87,15 +87,17 @@ export async function replay(
   }
   if (at !== manifest.bytes) throw new DamagedObject(`the snapshot ${snapshot}`, "is incomplete");
   let previous: string | null = null;
+  const writer = new SegmentWriter(file);
   for await (const { name, bytes } of fetchAll(target, segments)) {
     const segment = decodeSegment(unseal(name, bytes, keys));
     if (previous !== null && segment.head.previous !== previous) {
       throw new DamagedObject(name, "doesn't continue the segment before it");
     }
     previous = hashOf(bytes);
-    applySegment(segment, file);
+    writer.add(segment);
     onProgress(++done, all);
   }
+  writer.flush();
 }
 
 /** Yields objects in order, and fetches a few ahead. */

@@ -1,4 +1,5 @@
 // Segments and snapshots of a continuous backup, and their names at the target. Names sort by number.
+import { streamGatheredBytesMax } from "../../../domain/stream_limits.ts";
 import type { LogPart, LogPosition } from "./log_reader.ts";
 
 /** The head of a segment. */
@@ -66,13 +67,40 @@ export function decodeSegment(bytes: Uint8Array): Segment {
   return { head, images };
 }
 
-/** Writes the pages of a segment into a copy of the data file. */
-export function applySegment({ head, images }: Segment, file: Deno.FsFile): void {
-  const { pageSize, pageCount, pages } = head;
-  for (const [n, page] of pages.entries()) {
-    writeAt(file, images.subarray(n * pageSize, (n + 1) * pageSize), (page - 1) * pageSize);
+/** Applies segments to a copy of the data file. Writes each page of many segments once, in the order of the file. */
+export class SegmentWriter {
+  readonly #file: Deno.FsFile;
+  readonly #pages = new Map<number, Uint8Array>();
+  #bytes = 0;
+  #pageSize = 0;
+  #pageCount = Infinity;
+
+  constructor(file: Deno.FsFile) {
+    this.#file = file;
   }
-  file.truncateSync(pageCount * pageSize);
+
+  add({ head: { pageSize, pageCount, pages }, images }: Segment): void {
+    if (pageCount < this.#pageCount) {
+      this.flush();
+      // What is cut off is gone, even if the file grows again.
+      this.#file.truncateSync(pageCount * pageSize);
+    }
+    [this.#pageSize, this.#pageCount] = [pageSize, pageCount];
+    pages.forEach((page, n) => this.#pages.set(page, images.subarray(n * pageSize, (n + 1) * pageSize)));
+    this.#bytes += images.length;
+    if (this.#bytes >= streamGatheredBytesMax) this.flush();
+  }
+
+  /** Writes what waits. Call it after the last segment. */
+  flush(): void {
+    if (this.#pages.size === 0) return;
+    for (const page of [...this.#pages.keys()].sort((one, other) => one - other)) {
+      writeAt(this.#file, this.#pages.get(page) as Uint8Array, (page - 1) * this.#pageSize);
+    }
+    this.#file.truncateSync(this.#pageCount * this.#pageSize);
+    this.#pages.clear();
+    this.#bytes = 0;
+  }
 }
 
 export function writeAt(file: Deno.FsFile, bytes: Uint8Array, at: number): void {

@@ -3,7 +3,7 @@ import { finishCopy } from "../../../db/engine/backup.ts";
 import { Connection, initializeDataFile } from "../../../db/engine/connection.ts";
 import { Copier } from "../../../db/engine/stream/copier.ts";
 import { unseal } from "../../../db/engine/stream/envelope.ts";
-import { applySegment, decodeSegment } from "../../../db/engine/stream/segment.ts";
+import { decodeSegment, SegmentWriter } from "../../../db/engine/stream/segment.ts";
 import { Spool } from "../../../db/engine/stream/spool.ts";
 import type { Random } from "../runner/random.ts";
 
@@ -116,9 +116,11 @@ export class CopierModel {
   replay(to: string, { base, from }: { base: Uint8Array; from: number }): Uint8Array {
     Deno.writeFileSync(to, base);
     using file = Deno.openSync(to, { read: true, write: true });
+    const writer = new SegmentWriter(file);
     for (const { name, number } of this.spool.segments) {
-      if (number >= from) applySegment(decodeSegment(unseal(name, this.spool.read(name), [copierKey])), file);
+      if (number >= from) writer.add(decodeSegment(unseal(name, this.spool.read(name), [copierKey])));
     }
+    writer.flush();
     finishCopy(file);
     return withoutCounters(to);
   }
