@@ -1,11 +1,12 @@
 // The form of an application.
 import { roleWords } from "../../views/text/role.ts";
-import { clientGrants } from "../../domain/oauth/client.ts";
-import type { ManagedClient } from "../../domain/oauth/client_settings.ts";
+import { type Client, clientGrants } from "../../domain/oauth/client.ts";
+import type { ClientSettings, ManagedClient } from "../../domain/oauth/client_settings.ts";
 import type { Resource } from "../../domain/oauth/resource.ts";
 import { signInScopes } from "../../domain/oauth/scope_names.ts";
 import { CheckboxGroup, NameField, SelectField, TextArea, TextField } from "../../views/components/field.tsx";
-import { type FormInput, FormPage, type PageForm } from "../../views/components/form_page.tsx";
+import { newClientSettings } from "../../services/oauth/mod.ts";
+import type { FormInput, PageForm } from "../../views/components/form_page.tsx";
 
 const [codeGrant, refreshGrant, deviceGrant] = clientGrants;
 const linesOf = (text = "") => text.split(/\s+/).filter((line) => line !== "");
@@ -37,7 +38,7 @@ export function typedClient(input: FormInput) {
 }
 
 /** Returns the typed and chosen values of an application's form. */
-export function clientInput(client: ManagedClient): FormInput {
+export function clientInput(client: Pick<Client, "enabled"> & ClientSettings = newClient): FormInput {
   const { access } = client;
   const chosen = {
     consent: client.consent,
@@ -60,13 +61,7 @@ export function clientInput(client: ManagedClient): FormInput {
   };
 }
 
-export const newClientInput: FormInput = {
-  consent: "on",
-  requirePkce: "on",
-  idTokenAlgorithm: "RS256",
-  minRole: "MEMBER",
-  ...Object.fromEntries(signInScopes.map((scope) => [`scope-${scope}`, "on"])),
-};
+const newClient = { ...newClientSettings, name: "", enabled: true };
 
 const rules = [
   { value: "consent", label: "Ask people for consent", hint: "Turn off only for your own applications." },
@@ -93,37 +88,38 @@ export function clientForm(form: PageForm, resources: readonly Resource[], clien
   const scopeChoices = signInScopes.map((scope) => ({ value: `scope-${scope}`, label: scope }));
   const setOf = (all: readonly { value: string }[]) =>
     new Set(all.map(({ value }) => value).filter((value) => input[value] !== undefined));
-  return (
-    <FormPage
-      {...form}
-      title={isNew ? "Add application" : "Edit application"}
-      heading={isNew ? undefined : "Edit “{name}”"}
-      name={client?.name}
-      text={<a href="/docs/openid">How applications sign people in</a>}
-      error={form.error ?? form.fields["grants"] ?? form.fields["requirePkce"]}
-      submit={isNew ? "Add application" : "Save"}
-      more={[
-        <CheckboxGroup label="Rules" name="rules" value={setOf(choices)} choices={choices} />,
-        <CheckboxGroup label="Scopes" name="scopes" value={setOf(scopeChoices)} choices={scopeChoices} />,
-        <MoreFields form={form} resources={resources} />,
-      ]}
-    >
-      <div class="row half">
-        <NameField label="Name" {...form.field("name")} hint="People see it when they sign in." autofocus />
-        {isNew && (
-          <SelectField
-            label="Type"
-            {...form.field("type", "confidential")}
-            choices={[
-              { value: "confidential", label: "On a server, with a secret" },
-              { value: "public", label: "On devices or in browsers" },
-            ]}
+  return {
+    text: <a href="/docs/openid">How applications sign people in</a>,
+    error: form.error ?? form.fields["grants"] ?? form.fields["requirePkce"],
+    more: [
+      <CheckboxGroup label="Rules" name="rules" value={setOf(choices)} choices={choices} />,
+      <CheckboxGroup label="Scopes" name="scopes" value={setOf(scopeChoices)} choices={scopeChoices} />,
+      <MoreFields form={form} resources={resources} />,
+    ],
+    children: (
+      <>
+        <div class="row half">
+          <NameField
+            label="Name"
+            {...form.field("name")}
+            hint="People see it when they sign in."
+            autofocus
           />
-        )}
-      </div>
-      <AddressesField form={form} name="redirectUris" label="Redirect URIs" required />
-    </FormPage>
-  );
+          {isNew && (
+            <SelectField
+              label="Type"
+              {...form.field("type", "confidential")}
+              choices={[
+                { value: "confidential", label: "On a server, with a secret" },
+                { value: "public", label: "On devices or in browsers" },
+              ]}
+            />
+          )}
+        </div>
+        <AddressesField form={form} name="redirectUris" label="Redirect URIs" required />
+      </>
+    ),
+  };
 }
 
 /** Shows a problem with any of the lines. */

@@ -6,132 +6,78 @@ import { type Resource, resourcesMax } from "../../domain/oauth/resource.ts";
 import {
   changeClient,
   createClient,
-  type CreatedClient,
   deleteClient,
   getClient,
   listClients,
   listResources,
   rotateClientSecret,
 } from "../../services/oauth/mod.ts";
-import { Badge } from "../../views/components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../../views/components/button.tsx";
 import { Card } from "../../views/components/card.tsx";
-import { NewSecret } from "../../views/components/code.tsx";
 import { CodeExample } from "../../views/components/code_example.tsx";
-import { ConfirmPage } from "../../views/components/confirm_page.tsx";
-import { Facts } from "../../views/components/facts.tsx";
 import { SelectField } from "../../views/components/field.tsx";
-import { ItemTable } from "../../views/components/item_table.tsx";
-import { ListPage } from "../../views/components/list_page.tsx";
-import { Notice } from "../../views/components/notice.tsx";
-import { PageHead } from "../../views/components/page_head.tsx";
-import { DayTime } from "../../views/components/relative_time.tsx";
-import { Name } from "../../views/components/table.tsx";
-import { type Place, type PortalFrame, PortalPage } from "../../views/layout.tsx";
 import { fillRecipe, recipes } from "../../views/oauth/recipes.ts";
 import type { App } from "../env.ts";
-import { flashOf, queryOf } from "../portal/form.ts";
-import { mountFormPage, mountPage, paramOf, withInput } from "../portal/noun_pages.ts";
 import { consolePages } from "../portal/operator_page.ts";
-import { type PortalParts, sendPage } from "../portal/page.ts";
+import type { PortalParts } from "../portal/page.ts";
 import { check } from "../schemas/check.ts";
-import { clientForm, clientInput, newClientInput, typedClient } from "./client_forms.tsx";
+import { clientForm, clientInput, typedClient } from "./client_forms.tsx";
 import { documentsPath } from "./document_pages.tsx";
 import { changeClientSchema, createClientSchema } from "./clients.ts";
+import { EnabledBadge, mountRegistered } from "./registered_pages.tsx";
 
 const path = "/operator/clients";
 
 export function clientPages(app: App, parts: PortalParts): void {
   const { services, config } = parts;
-  const pages = consolePages(app, parts, "operator/clients");
   const issuer = config.baseUrl.origin;
-
-  mountPage(pages, path, async (c, page) =>
-    clientList({
-      ...page,
-      clients: await listClients(services),
-      flash: flashOf(c, { deleted: "Application deleted. Its access has ended." }),
-      hasDocuments: config.oauthClientHosts.length > 0,
-    }));
-
-  mountFormPage(pages, {
-    path: `${path}/new`,
-    show: async (_c, form) =>
-      clientForm(withInput(form, form.input ?? newClientInput), await openResources(services)),
-    async submit(c, actor, input) {
+  const idFact = ({ id }: ManagedClient) => ({ label: "Client ID", value: <code>{id}</code> });
+  mountRegistered<ManagedClient>(consolePages(app, parts, "operator/clients"), {
+    path,
+    one: "Application",
+    most: clientsMax,
+    listAll: () => listClients(services),
+    get: (id) => getClient(services, id),
+    async create(actor, input) {
       const typed = check(createClientSchema, { ...typedClient(input), type: input["type"] ?? "" }, "body");
-      const created = await createClient(services, actor, typed);
-      const page = { frame: pages.frameOf(actor), place: pages.place, issuer, recipe: undefined };
-      return await sendPage(c, clientPage({ ...page, ...created }), 201);
+      const { client: item, secret } = await createClient(services, actor, typed);
+      return { item, secret };
     },
-  });
-
-  mountPage(pages, `${path}/:id`, async (c, page) =>
-    clientPage({
-      ...page,
-      issuer,
-      client: await getClient(services, paramOf(c, "id")),
-      recipe: queryOf(c, "recipe"),
-      flash: flashOf(c, { saved: "Application saved." }),
-    }));
-
-  mountFormPage(pages, {
-    path: `${path}/:id/edit`,
-    async show(c, form) {
-      const client = await getClient(services, paramOf(c, "id"));
-      const resources = await openResources(services, client.id);
-      return clientForm(withInput(form, form.input ?? clientInput(client)), resources, client);
-    },
-    async submit(c, actor, input) {
-      const id = paramOf(c, "id");
+    change(actor, id, input) {
       const typed = { ...typedClient(input), enabled: input["enabled"] !== undefined };
-      await changeClient(services, actor, { id, ...check(changeClientSchema, typed, "body") });
-      return `${path}/${id}?done=saved`;
+      return changeClient(services, actor, { id, ...check(changeClientSchema, typed, "body") });
     },
-  });
-
-  mountFormPage(pages, {
-    path: `${path}/:id/rotate`,
-    async show(c, { field: _field, ...form }) {
-      const { name, id } = await getClient(services, paramOf(c, "id"));
-      return (
-        <ConfirmPage
-          {...form}
-          title="Rotate secret"
-          heading="Rotate the secret of “{name}”?"
-          name={name}
-          text="The old secret is rejected immediately. Existing tokens stay valid."
-          facts={[{ label: "Client ID", value: <code>{id}</code> }]}
-          submit="Rotate secret"
-        />
-      );
+    async rotate(actor, id) {
+      const { client: item, secret } = await rotateClientSecret(services, actor, id);
+      return { item, secret };
     },
-    async submit(c, actor) {
-      const rotated = await rotateClientSecret(services, actor, paramOf(c, "id"));
-      const page = { frame: pages.frameOf(actor), place: pages.place, issuer, recipe: undefined };
-      return await sendPage(c, clientPage({ ...page, ...rotated, isRotated: true }), 201);
+    remove: (actor, id) => deleteClient(services, actor, id),
+    list: {
+      text: "Applications such as Grafana and Gitea that people sign in to with their accounts here.",
+      aside: <ButtonLink href="/operator/resources">Resources</ButtonLink>,
+      empty: "Applications use OpenID Connect or OAuth to sign people in.",
+      columns: [
+        { title: "Client ID", cell: ({ id }) => <code class="pick">{id}</code> },
+        { title: "Who", cell: ({ access }) => <span>{whoText(access)}</span> },
+      ],
+      links: [{
+        href: config.oauthClientHosts.length > 0 ? documentsPath : null,
+        label: "Published applications",
+      }],
     },
-  });
-
-  mountFormPage(pages, {
-    path: `${path}/:id/delete`,
-    async show(c, { field: _field, ...form }) {
-      const { name, id } = await getClient(services, paramOf(c, "id"));
-      return (
-        <ConfirmPage
-          {...form}
-          title="Delete application"
-          heading="Delete “{name}”?"
-          name={name}
-          text="No one can sign in to it anymore, and all its tokens are rejected immediately. This can't be undone."
-          facts={[{ label: "Client ID", value: <code>{id}</code> }]}
-        />
-      );
-    },
-    async submit(c, actor) {
-      await deleteClient(services, actor, paramOf(c, "id"));
-      return `${path}?done=deleted`;
-    },
+    isEnabled: ({ enabled }) => enabled,
+    hasSecret: ({ type }) => type === "confidential",
+    inputOf: clientInput,
+    form: async (form, client) => clientForm(form, await openResources(services, client?.id), client),
+    text: "Enter these settings in the application.",
+    title: "Client",
+    facts: (client) => factsOf(client, issuer),
+    setUp: (client, recipe) => <RecipeCard client={client} issuer={issuer} chosen={recipe} />,
+    rotation: "The old secret is rejected immediately. Existing tokens stay valid.",
+    deletion: "No one can sign in to it anymore, and all its tokens are rejected immediately.",
+    ended: "Its access has ended.",
+    idFact,
+    addressFact: idFact,
   });
 }
 
@@ -141,127 +87,29 @@ async function openResources(services: PortalParts["services"], clientId?: strin
   return resources.filter(({ clients }) => clients === "all" || clientId && clients.includes(clientId));
 }
 
-interface PageProps {
-  readonly frame: PortalFrame;
-  readonly place: Place;
-  readonly flash?: string | null;
-}
-
-function clientList(
-  { clients, hasDocuments, ...page }: PageProps & {
-    clients: readonly ManagedClient[];
-    hasDocuments: boolean;
-  },
-) {
-  const add = { href: `${path}/new`, label: "Add application" };
-  return (
-    <ListPage
-      {...page}
-      title="Applications"
-      text="Applications such as Grafana and Gitea that people sign in to with their accounts here."
-      add={add}
-      actions={
-        <>
-          <ButtonLink href="/operator/resources">Resources</ButtonLink>
-          {clients.length > 0 && <ButtonLink tone="primary" href={add.href}>{add.label}</ButtonLink>}
-        </>
-      }
-      card={clients.length === clientsMax ? `All ${clientsMax}, newest first` : "Newest first"}
-      empty={clients.length === 0
-        ? {
-          title: "No applications yet",
-          text: "Applications use OpenID Connect or OAuth to sign people in.",
-        }
-        : null}
-      links={[{ href: hasDocuments ? documentsPath : null, label: "Published applications" }]}
-    >
-      <ItemTable
-        label="Applications"
-        items={clients}
-        columns={[
-          {
-            title: "Application",
-            in: "title",
-            cell: ({ id, name }) => (
-              <a href={`${path}/${id}`}>
-                <Name text={name} />
-              </a>
-            ),
-          },
-          { title: "Client ID", cell: ({ id }) => <code class="pick">{id}</code> },
-          { title: "Who", cell: ({ access }) => <span>{whoText(access)}</span> },
-          { title: "Added", cell: ({ createdAt }) => <DayTime at={createdAt} now={page.frame.now} /> },
-          { title: "Status", in: "state", cell: (client) => <Status {...client} /> },
-        ]}
-        isOver={({ enabled }) => !enabled}
-        actions={({ id, name }) => [
-          { label: "Edit", href: `${path}/${id}/edit`, about: name },
-          { label: "Delete", href: `${path}/${id}/delete`, about: name, tone: "quiet-destroy" },
-        ]}
-      />
-    </ListPage>
-  );
-}
-
 function whoText(access: ManagedClient["access"]): string {
   if (access === "everyone") return "Everyone";
   const { organizationIds: { length }, minRole } = access;
   return `${countOf(length, "organization")}, ${roleWords[minRole]} or higher`;
 }
 
-const Status = ({ enabled }: ManagedClient) =>
-  enabled ? <Badge tone="on">Enabled</Badge> : <Badge tone="off">Disabled</Badge>;
-
-interface ClientPageProps extends PageProps {
-  readonly client: ManagedClient;
-  readonly issuer: string;
-  readonly recipe: string | undefined;
-  readonly secret?: CreatedClient["secret"];
-  readonly isRotated?: boolean;
-}
-
-function clientPage(
-  { frame, place, flash = null, client, issuer, recipe, secret = null, isRotated = false }: ClientPageProps,
-) {
-  const { id, name } = client;
-  return (
-    <PortalPage title={name} frame={frame} place={place}>
-      <PageHead
-        back={{ href: path, label: "Applications" }}
-        title="{name}"
-        name={name}
-        text="Enter these settings in the application."
-      >
-        <ButtonLink href={`${path}/${id}/edit`}>Edit</ButtonLink>
-        {client.type === "confidential" && (
-          <ButtonLink href={`${path}/${id}/rotate`}>Rotate secret</ButtonLink>
-        )}
-      </PageHead>
-      <Notice tone="done" text={flash} />
-      {secret !== null && <NewSecret what="secret" name={name} isReplaced={isRotated} value={secret} />}
-      <Card title="Client" flush>
-        <Facts
-          facts={[
-            { label: "Client ID", value: <code class="pick">{id}</code> },
-            { label: "Issuer", value: <code class="pick">{issuer}</code> },
-            { label: "Type", value: client.type === "public" ? "Public, without a secret" : "Confidential" },
-            { label: "Status", value: <Status {...client} /> },
-            { label: "Who can use it", value: whoText(client.access) },
-            { label: "Scopes", value: client.scopes.join(", ") || "None" },
-            {
-              label: "Redirect URIs",
-              value: client.redirectUris.map((uri) => (
-                <div>
-                  <code class="pick">{uri}</code>
-                </div>
-              )),
-            },
-          ]}
-        />
-      </Card>
-      <RecipeCard client={client} issuer={issuer} chosen={recipe} />
-    </PortalPage>
-  );
+function factsOf({ id, type, enabled, access, scopes, redirectUris }: ManagedClient, issuer: string) {
+  return [
+    { label: "Client ID", value: <code class="pick">{id}</code> },
+    { label: "Issuer", value: <code class="pick">{issuer}</code> },
+    { label: "Type", value: type === "public" ? "Public, without a secret" : "Confidential" },
+    { label: "Status", value: <EnabledBadge isEnabled={enabled} /> },
+    { label: "Who can use it", value: whoText(access) },
+    { label: "Scopes", value: scopes.join(", ") || "None" },
+    {
+      label: "Redirect URIs",
+      value: redirectUris.map((uri) => (
+        <div>
+          <code class="pick">{uri}</code>
+        </div>
+      )),
+    },
+  ];
 }
 
 /** One recipe is shown at a time: that which was chosen, or whose name the application has. */

@@ -34,7 +34,7 @@ export interface PageForm {
   };
 }
 
-interface FormPageProps extends Pick<FormProps, "action" | "hidden"> {
+export interface FormPageProps extends Pick<FormProps, "action" | "hidden"> {
   readonly frame: PortalFrame;
   readonly place: Place | null;
   /** The name of the page in the browser. */
