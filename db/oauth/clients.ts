@@ -1,13 +1,18 @@
 // SQL of clients. Only the SHA-256 of a secret is stored.
-import type { Client } from "../../domain/oauth/client.ts";
+import type { ManagedClient } from "../../domain/oauth/client_settings.ts";
+import { isoTime } from "../../domain/time.ts";
 import { type DatabaseReader, sql } from "../engine/database.ts";
 
+/** With the hash of the secret; null for public clients. */
+export type StoredClient = ManagedClient & { readonly secretHash: string | null };
+
 /** Lists and objects are JSON; `access` is null for everyone. */
-export interface ClientRow
-  extends
-    Pick<Client, "id" | "name" | "type" | "backchannelLogoutUri" | "defaultResource" | "idTokenAlgorithm"> {
+interface ClientRow extends
+  Pick<
+    StoredClient,
+    "id" | "name" | "type" | "backchannelLogoutUri" | "defaultResource" | "idTokenAlgorithm" | "secretHash"
+  > {
   readonly disabledAt: number | null;
-  readonly secretHash: string | null;
   readonly grants: string;
   readonly redirectUris: string;
   readonly postLogoutRedirectUris: string;
@@ -19,10 +24,7 @@ export interface ClientRow
   readonly createdAt: number;
 }
 
-/** With the hash of the secret; null for public clients. */
-export type StoredClient = Client & { readonly secretHash: string | null };
-
-export const selectClients =
+const select =
   sql`SELECT c.id, c.name, c.type, c.disabled_at AS disabledAt, c.secret_hash AS secretHash, c.grants,
     c.redirect_uris AS redirectUris, c.post_logout_redirect_uris AS postLogoutRedirectUris,
     c.backchannel_logout_uri AS backchannelLogoutUri, c.access, c.scopes, c.default_resource AS defaultResource, c.consent,
@@ -32,7 +34,7 @@ export const selectClients =
 /** A condition on `oauth_clients`: operators added it. The ids of clients with metadata documents are https URLs. */
 export const isRegistered = sql`id < 'https:'`;
 
-export function toClient({ disabledAt, createdAt: _createdAt, ...row }: ClientRow): StoredClient {
+function toClient({ disabledAt, createdAt, ...row }: ClientRow): StoredClient {
   return {
     ...row,
     enabled: disabledAt === null,
@@ -44,12 +46,20 @@ export function toClient({ disabledAt, createdAt: _createdAt, ...row }: ClientRo
     consent: row.consent === 1,
     requirePkce: row.requirePkce === 1,
     groupNames: JSON.parse(row.groupNames),
+    createdAt: isoTime(createdAt),
   };
 }
 
 export async function findClient(database: DatabaseReader, id: string): Promise<StoredClient | undefined> {
-  const row = await database.readFirst<ClientRow>(sql`${selectClients} WHERE c.id = ${id}`);
+  const row = await database.readFirst<ClientRow>(sql`${select} WHERE c.id = ${id}`);
   return row && toClient(row);
+}
+
+/** Returns all clients that operators added, the newest first. */
+export async function findRegisteredClients(database: DatabaseReader): Promise<StoredClient[]> {
+  return (await database.read<ClientRow>(sql`${select} WHERE ${isRegistered} ORDER BY c.id DESC`)).map(
+    toClient,
+  );
 }
 
 /** A resource as authorization needs it. */

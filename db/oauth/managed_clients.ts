@@ -1,19 +1,9 @@
 // SQL with which operators manage clients, and people what they gave to them.
 import type { Client } from "../../domain/oauth/client.ts";
+import type { ManagedClient } from "../../domain/oauth/client_settings.ts";
 import { ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { type ClientRow, isRegistered, selectClients, toClient } from "./clients.ts";
-
-export interface NewClient extends Omit<Client, "enabled"> {
-  readonly secretHash: string | null;
-  readonly createdAt: number;
-}
-
-/** Returns all clients that operators added, the newest first. */
-export const findClientRows = (database: DatabaseReader): Promise<ClientRow[]> =>
-  database.read(sql`${selectClients} WHERE ${isRegistered} ORDER BY c.id DESC`);
-
-export const selectClientRow = (id: string): Statement => sql`${selectClients} WHERE c.id = ${id}`;
+import { isRegistered, type StoredClient } from "./clients.ts";
 
 export const clientSettings =
   sql`name, grants, redirect_uris, post_logout_redirect_uris, backchannel_logout_uri, access, scopes,
@@ -47,24 +37,22 @@ function isConsistent(client: Named, before?: Named): Statement {
 }
 
 /** Inserts a client, unless there are `max`, or something that it names doesn't exist. */
-export function insertClient(client: NewClient, { max }: { max: number }): Statement {
+export function insertClient(client: StoredClient, { max }: { max: number }): Statement {
   return sql`
     INSERT INTO oauth_clients (id, type, secret_hash, created_at, ${clientSettings})
-    SELECT ${client.id}, ${client.type}, ${client.secretHash}, ${client.createdAt}, ${
+    SELECT ${client.id}, ${client.type}, ${client.secretHash}, ${Date.parse(client.createdAt)}, ${
     clientSettingsOf(client)
   }
     WHERE (SELECT count(*) FROM oauth_clients WHERE ${isRegistered}) < ${max} AND ${isConsistent(client)}`;
 }
 
 /** Changes a client that is still as it was read, if what it names exists. */
-export function updateClient(before: ClientRow, after: Client, now: number): Statement {
-  const disabledAt = after.enabled ? null : before.disabledAt ?? now;
+export function updateClient(before: ManagedClient, after: ManagedClient, now: number): Statement {
+  const disabledAt = after.enabled ? null : sql`coalesce(disabled_at, ${now})`;
   return sql`
     UPDATE oauth_clients SET (disabled_at, ${clientSettings}) = (${disabledAt}, ${clientSettingsOf(after)})
-    WHERE id = ${after.id} AND disabled_at IS ${before.disabledAt} AND (${clientSettings}) IS (${before.name}, ${before.grants},
-      ${before.redirectUris}, ${before.postLogoutRedirectUris}, ${before.backchannelLogoutUri}, ${before.access},
-      ${before.scopes}, ${before.defaultResource}, ${before.consent}, ${before.idTokenAlgorithm}, ${before.requirePkce},
-      ${before.groupNames}) AND ${isConsistent(after, toClient(before))}`;
+    WHERE id = ${after.id} AND (disabled_at IS NULL) = ${Number(before.enabled)}
+      AND (${clientSettings}) IS (${clientSettingsOf(before)}) AND ${isConsistent(after, before)}`;
 }
 
 /**
@@ -81,12 +69,6 @@ export function endChanged(clientId: string, lostScopes: readonly string[], audi
     sql`DELETE FROM oauth_grants WHERE ${isOwn} AND ${hasLost}`,
   ];
 }
-
-export const updateClientSecret = (id: string, secretHash: string): Statement =>
-  sql`UPDATE oauth_clients SET secret_hash = ${secretHash} WHERE id = ${id} AND secret_hash IS NOT NULL`;
-
-/** Deletes a client, and with it everything that it was given. */
-export const deleteClientRow = (id: string): Statement => sql`DELETE FROM oauth_clients WHERE id = ${id}`;
 
 /** The access of an application to a person's account. */
 export interface ApplicationRow {

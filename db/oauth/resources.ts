@@ -1,80 +1,65 @@
 // SQL of resources. Only the SHA-256 of a secret is stored.
 import type { Resource, TokenFormat } from "../../domain/oauth/resource.ts";
+import { comparedUri } from "../../domain/oauth/resource_uri.ts";
+import { isoTime } from "../../domain/time.ts";
 import { ifAudited } from "../access/mod.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-export interface StoredResource extends Omit<Resource, "createdAt"> {
+/** Lists are JSON; `clients` is null for all. */
+interface ResourceRow extends Pick<Resource, "id" | "uri" | "name" | "tokenFormat"> {
+  readonly scopes: string;
+  readonly clients: string | null;
   readonly createdAt: number;
 }
 
-/** `comparedUri`: the form in which URIs are compared. */
-export interface ResourceRow extends Omit<StoredResource, "scopes" | "clients"> {
-  readonly comparedUri: string;
-  /** A JSON list. */
-  readonly scopes: string;
-  /** A JSON list; null for all. */
-  readonly clients: string | null;
-}
-
-const select =
-  sql`SELECT r.id, r.uri, r.compared_uri AS comparedUri, r.name, r.scopes, r.token_format AS tokenFormat,
-    r.clients, r.created_at AS createdAt FROM oauth_resources r`;
-
-export function toResource({ comparedUri: _compared, scopes, clients, ...row }: ResourceRow): StoredResource {
-  return { ...row, scopes: JSON.parse(scopes), clients: clients === null ? "all" : JSON.parse(clients) };
+async function find(database: DatabaseReader, condition: Statement): Promise<Resource[]> {
+  const rows = await database.read<ResourceRow>(
+    sql`SELECT r.id, r.uri, r.name, r.scopes, r.token_format AS tokenFormat, r.clients,
+    r.created_at AS createdAt FROM oauth_resources r WHERE ${condition}`,
+  );
+  return rows.map(({ scopes, clients, createdAt, ...row }) => ({
+    ...row,
+    scopes: JSON.parse(scopes),
+    clients: clients === null ? "all" : JSON.parse(clients),
+    createdAt: isoTime(createdAt),
+  }));
 }
 
 /** Returns resources, the newest first, from after the id `before`. */
-export function findResources(
+export const findResources = (
   database: DatabaseReader,
   { limit, before = null }: { limit: number; before?: string | null | undefined },
-): Promise<ResourceRow[]> {
-  return database.read(
-    sql`${select} WHERE (${before} IS NULL OR r.id < ${before}) ORDER BY r.id DESC LIMIT ${limit}`,
-  );
-}
+): Promise<Resource[]> =>
+  find(database, sql`(${before} IS NULL OR r.id < ${before}) ORDER BY r.id DESC LIMIT ${limit}`);
 
-export const selectResource = (id: string): Statement => sql`${select} WHERE r.id = ${id}`;
+export const findResource = async (database: DatabaseReader, id: string): Promise<Resource | undefined> =>
+  (await find(database, sql`r.id = ${id}`))[0];
 
-export function findResource(database: DatabaseReader, id: string): Promise<ResourceRow | undefined> {
-  return database.readFirst(selectResource(id));
-}
+/** Returns true if a resource has a URI, as URIs are compared. */
+export const hasUri = async (database: DatabaseReader, uri: string): Promise<boolean> =>
+  (await find(database, sql`r.compared_uri = ${comparedUri(uri)}`)).length > 0;
 
-/** Finds a resource by its id, or by its URI as it is compared. */
-export function findNamedResource(
-  database: DatabaseReader,
-  named: { readonly id: string } | { readonly comparedUri: string },
-): Promise<ResourceRow | undefined> {
-  const condition = "id" in named ? sql`r.id = ${named.id}` : sql`r.compared_uri = ${named.comparedUri}`;
-  return database.readFirst(sql`${select} WHERE ${condition}`);
-}
-
-type NewResource = ResourceRow & { readonly secretHash: string };
-
-const columnsOf = ({ uri, comparedUri, name, scopes, tokenFormat, clients }: ResourceRow): Statement =>
-  sql`${uri}, ${comparedUri}, ${name}, ${scopes}, ${tokenFormat satisfies TokenFormat}, ${clients}`;
+const columnsOf = ({ uri, name, scopes, tokenFormat, clients }: Resource): Statement =>
+  sql`${uri}, ${comparedUri(uri)}, ${name}, ${JSON.stringify(scopes)}, ${tokenFormat satisfies TokenFormat},
+    ${clients === "all" ? null : JSON.stringify(clients)}`;
 
 /** Inserts a resource, unless there is one with its URI, or there are `max`. */
-export function insertResource(resource: NewResource, { max }: { max: number }): Statement {
-  const { id, secretHash, createdAt } = resource;
+export function insertResource(
+  resource: Resource,
+  { secretHash, max }: { secretHash: string; max: number },
+): Statement {
+  const { id, createdAt } = resource;
   return sql`
     INSERT INTO oauth_resources (id, uri, compared_uri, name, scopes, token_format, clients, secret_hash, created_at)
-    SELECT ${id}, ${columnsOf(resource)}, ${secretHash}, ${createdAt}
+    SELECT ${id}, ${columnsOf(resource)}, ${secretHash}, ${Date.parse(createdAt)}
     WHERE (SELECT count(*) FROM oauth_resources) < ${max} ON CONFLICT DO NOTHING`;
 }
 
 /** Changes a resource, unless another one has its URI. */
-export function updateResource(resource: ResourceRow): Statement {
+export function updateResource(resource: Resource): Statement {
   return sql`UPDATE OR IGNORE oauth_resources SET (uri, compared_uri, name, scopes, token_format, clients)
     = (${columnsOf(resource)}) WHERE id = ${resource.id}`;
 }
-
-export function updateResourceSecret(id: string, secretHash: string): Statement {
-  return sql`UPDATE oauth_resources SET secret_hash = ${secretHash} WHERE id = ${id}`;
-}
-
-/** Deletes a resource, with everything that was issued for it. */
-export const deleteResourceRow = (id: string): Statement => sql`DELETE FROM oauth_resources WHERE id = ${id}`;
 
 /**
  * After an audited change of a resource, ends access that it doesn't permit anymore: of clients that it doesn't admit, and with scopes

@@ -1,14 +1,6 @@
-// Clients, as operators manage them: add, change, delete, and their secrets. A secret leaves this file once and is never stored.
-import {
-  deleteClientRow,
-  endChanged,
-  findClientRows,
-  insertClient,
-  selectClientRow,
-  updateClient,
-  updateClientSecret,
-} from "../../db/oauth/managed_clients.ts";
-import { type ClientRow, toClient } from "../../db/oauth/clients.ts";
+// Clients, as operators manage them: add, change, delete, and their secrets.
+import { findClient, findRegisteredClients, type StoredClient } from "../../db/oauth/clients.ts";
+import { endChanged, insertClient, updateClient } from "../../db/oauth/managed_clients.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
@@ -20,10 +12,11 @@ import {
   type ManagedClient,
 } from "../../domain/oauth/client_settings.ts";
 import { signInScopes } from "../../domain/oauth/scope_names.ts";
-import { generateSecretToken, hashSecretToken } from "../../domain/secret_token.ts";
+import { hashSecretToken } from "../../domain/secret_token.ts";
 import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
+import { givenOf, newSecret, registeredEntry, removeRegistered, rotateSecret } from "./registered.ts";
 
 /** With the secret that is never available again; null for a public client. */
 export interface CreatedClient {
@@ -49,17 +42,23 @@ export const newClientSettings: Omit<ClientSettings, "name"> = {
   groupNames: {},
 };
 
+const noun = "client";
+
+const shown = ({ secretHash: _hash, ...client }: StoredClient): ManagedClient => client;
+
 /** Lists all clients, the newest first, at most {@linkcode clientsMax}. */
 export async function listClients({ database }: Pick<SessionContext, "database">): Promise<ManagedClient[]> {
-  return (await findClientRows(database)).map(shown);
+  return (await findRegisteredClients(database)).map(shown);
 }
 
 /** @throws {AppError} `not_found`. */
 export async function getClient(
-  context: Pick<SessionContext, "database">,
+  { database }: Pick<SessionContext, "database">,
   id: string,
 ): Promise<ManagedClient> {
-  return shown(await requireRow(context, id));
+  const found = isId("cli", id) ? await findClient(database, id) : undefined;
+  if (found === undefined) throw notFoundError();
+  return shown(found);
 }
 
 /** @throws {AppError} `secrets_key_missing`, `validation_failed`, `limit_reached`. */
@@ -70,21 +69,22 @@ export async function createClient(
 ): Promise<CreatedClient> {
   requireSecretsKey(context);
   const now = context.clock();
-  const client: Client = {
+  const client: ManagedClient = {
     ...changed({ ...newClientSettings, name: given.name }, given),
     id: newId("cli", now),
     type,
     enabled: true,
+    createdAt: isoTime(now),
   };
   requireValid(client);
   const secret = type === "public" ? null : newSecret(context);
   const secretHash = secret && hashSecretToken(secret);
   const isCreated = await writeChange(context, actor, {
-    statement: insertClient({ ...client, secretHash, createdAt: now }, { max: clientsMax }),
-    entry: entryOf("created", client),
+    statement: insertClient({ ...client, secretHash }, { max: clientsMax }),
+    entry: registeredEntry({ ...client, noun }, "created"),
   });
-  if (isCreated) return { client: { ...client, createdAt: isoTime(now) }, secret };
-  if ((await findClientRows(context.database)).length < clientsMax) throw unknownNamedError(client);
+  if (isCreated) return { client, secret };
+  if ((await listClients(context)).length < clientsMax) throw unknownNamedError(client);
   throw new AppError("limit_reached", `There can be at most ${clientsMax} applications. Delete one first.`);
 }
 
@@ -107,22 +107,21 @@ export async function changeClient(
   actor: OperatorActor,
   { id, enabled, ...given }: ClientChange & { readonly id: string; readonly enabled?: boolean | undefined },
 ): Promise<ManagedClient> {
-  const row = await requireRow(context, id);
-  const { createdAt, ...before } = shown(row);
-  const after: Client = { ...changed(before, given), enabled: enabled ?? before.enabled };
+  const before = await getClient(context, id);
+  const after = { ...changed(before, given), enabled: enabled ?? before.enabled };
   const differing = (Object.keys(after) as (keyof Client)[])
     .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
-  if (differing.length === 0) return { ...before, createdAt };
+  if (differing.length === 0) return before;
   requireValid(after);
   const lost = before.scopes.filter((scope) => !after.scopes.includes(scope));
   const isChanged = await writeChange(context, actor, {
-    statement: updateClient(row, after, context.clock()),
-    entry: { ...entryOf("changed", after), details: { change: differing.join(", ") } },
+    statement: updateClient(before, after, context.clock()),
+    entry: { ...registeredEntry({ ...after, noun }, "changed"), details: { change: differing.join(", ") } },
     after: ({ audited }) => endChanged(id, lost, audited),
   });
-  if (isChanged) return { ...after, createdAt };
-  const now = await requireRow(context, id);
-  if (JSON.stringify(now) === JSON.stringify(row)) throw unknownNamedError(after);
+  if (isChanged) return after;
+  const now = await getClient(context, id);
+  if (JSON.stringify(now) === JSON.stringify(before)) throw unknownNamedError(after);
   throw unavailableError("Someone else just changed this application. Try again.");
 }
 
@@ -133,41 +132,16 @@ export async function rotateClientSecret(
   id: string,
 ): Promise<CreatedClient> {
   const client = await getClient(context, id);
-  const secret = newSecret(context);
-  const isChanged = await writeChange(context, actor, {
-    statement: updateClientSecret(id, hashSecretToken(secret)),
-    entry: entryOf("secret_rotated", client),
-  });
-  if (!isChanged) throw notFoundError();
-  return { client, secret };
+  return { client, secret: await rotateSecret(context, actor, { ...client, noun }) };
 }
 
 /** Deletes a client, and ends everything that it was given. @throws {AppError} `not_found`. */
 export async function deleteClient(context: SessionContext, actor: OperatorActor, id: string): Promise<void> {
-  const client = await getClient(context, id);
-  const isDeleted = await writeChange(context, actor, {
-    statement: deleteClientRow(id),
-    entry: entryOf("deleted", client),
-  });
-  if (!isDeleted) throw notFoundError();
+  await removeRegistered(context, actor, { ...await getClient(context, id), noun });
 }
 
-async function requireRow({ database }: Pick<SessionContext, "database">, id: string): Promise<ClientRow> {
-  const row = isId("cli", id) ? await database.readFirst<ClientRow>(selectClientRow(id)) : undefined;
-  if (row === undefined) throw notFoundError();
-  return row;
-}
-
-function shown(row: ClientRow): ManagedClient {
-  const { secretHash: _hash, ...client } = toClient(row);
-  return { ...client, createdAt: isoTime(row.createdAt) };
-}
-
-function changed<Settings extends ClientSettings>(before: Settings, given: ClientChange): Settings {
-  const after = {
-    ...before,
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-  };
+function changed<Settings extends ClientSettings>(before: Settings, change: ClientChange): Settings {
+  const after = { ...before, ...givenOf(change) };
   const unique = <Item>(items: readonly Item[]): readonly Item[] => [...new Set(items)];
   return {
     ...after,
@@ -198,10 +172,3 @@ function unknownNamedError({ access, defaultResource }: Client): AppError {
     }]),
   ]);
 }
-
-const entryOf = (
-  act: "created" | "changed" | "deleted" | "secret_rotated",
-  { id, name }: Pick<Client, "id" | "name">,
-) => ({ action: `client.${act}`, organizationId: null, target: { id, name } }) as const;
-
-const newSecret = ({ config }: SessionContext) => generateSecretToken(`${config.keyPrefix}_client_`).token;

@@ -6,7 +6,7 @@ import {
   findDocumentRows,
   findUnlistedDocument,
 } from "../../db/oauth/documents.ts";
-import { deleteClientRow } from "../../db/oauth/managed_clients.ts";
+import { deleteRegistered } from "../../db/oauth/registered.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { writeChange } from "../access/mod.ts";
@@ -47,7 +47,7 @@ export async function endDocumentClient(
 ): Promise<void> {
   const { clientId, name } = await getDocumentClient(context, id);
   const isEnded = await writeChange(context, actor, {
-    statement: deleteClientRow(clientId),
+    statement: deleteRegistered("client", clientId),
     entry: { action: "client.deleted", organizationId: null, target: { id, name } },
   });
   if (!isEnded) throw notFoundError();

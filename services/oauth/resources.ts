@@ -1,16 +1,11 @@
-// Resources: create, change, delete, and their secrets. A secret leaves this file once and is never stored.
+// Resources: create, change, delete, and their secrets.
 import {
-  deleteResourceRow,
   endUnadmitted,
-  findNamedResource,
   findResource,
   findResources,
+  hasUri,
   insertResource,
-  type ResourceRow,
-  type StoredResource,
-  toResource,
   updateResource,
-  updateResourceSecret,
 } from "../../db/oauth/resources.ts";
 import type { OperatorActor } from "../../domain/access/actor.ts";
 import { AppError, notFoundError, validationError } from "../../domain/errors.ts";
@@ -21,12 +16,12 @@ import {
   type ResourceInput,
   resourcesMax,
 } from "../../domain/oauth/resource.ts";
-import { comparedUri } from "../../domain/oauth/resource_uri.ts";
-import { generateSecretToken, hashSecretToken } from "../../domain/secret_token.ts";
+import { hashSecretToken } from "../../domain/secret_token.ts";
 import { isoTime } from "../../domain/time.ts";
-import { writeChange } from "../access/mod.ts";
+import { type Change, writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readIdPage } from "../pages.ts";
+import { givenOf, newSecret, registeredEntry, removeRegistered, rotateSecret } from "./registered.ts";
 
 /** With the secret that is never available again. */
 export interface NewResource {
@@ -34,10 +29,7 @@ export interface NewResource {
   readonly secret: string;
 }
 
-const shown = ({ createdAt, ...resource }: StoredResource): Resource => ({
-  ...resource,
-  createdAt: isoTime(createdAt),
-});
+const noun = "resource";
 
 /** Lists resources, the newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
 export async function listResources(
@@ -48,37 +40,27 @@ export async function listResources(
     (page) => findResources(database, page),
     { prefix: "res", limit, cursor },
   );
-  return { resources: rows.map((row) => shown(toResource(row))), nextCursor };
+  return { resources: rows, nextCursor };
 }
 
 /** @throws {AppError} `not_found`. */
 export async function getResource({ database }: SessionContext, id: string): Promise<Resource> {
-  const row = isId("res", id) ? await findResource(database, id) : undefined;
-  if (row === undefined) throw notFoundError();
-  return shown(toResource(row));
+  const found = isId("res", id) ? await findResource(database, id) : undefined;
+  if (found === undefined) throw notFoundError();
+  return found;
 }
 
-function rowOf(id: string, createdAt: number, input: ResourceInput): ResourceRow {
-  const faults = resourceFaults(input);
+/** Returns a resource with each scope and client once. */
+function requireValid(resource: Resource): Resource {
+  const faults = resourceFaults(resource);
   if (faults.length > 0) throw validationError(faults);
-  const { uri, name, scopes, tokenFormat, clients } = input;
+  const { scopes, clients } = resource;
   return {
-    id,
-    uri,
-    comparedUri: comparedUri(uri) ?? uri,
-    name,
-    scopes: JSON.stringify([...new Set(scopes)]),
-    tokenFormat,
-    clients: clients === "all" ? null : JSON.stringify([...new Set(clients)]),
-    createdAt,
+    ...resource,
+    scopes: [...new Set(scopes)],
+    clients: clients === "all" ? clients : [...new Set(clients)],
   };
 }
-
-const entryOf = (action: "created" | "changed" | "deleted" | "secret_rotated", { id, name }: Resource) =>
-  ({ action: `resource.${action}`, organizationId: null, target: { id, name } }) as const;
-
-const newSecret = (context: SessionContext) =>
-  generateSecretToken(`${context.config.keyPrefix}_client_`).token;
 
 /** @throws {AppError} `validation_failed`, `resource_taken`, `limit_reached`. */
 export async function createResource(
@@ -87,17 +69,16 @@ export async function createResource(
   input: ResourceInput,
 ): Promise<NewResource> {
   const now = context.clock();
-  const row = rowOf(newId("res", now), now, input);
-  const resource = shown(toResource(row));
+  const resource = requireValid({ ...input, id: newId("res", now), createdAt: isoTime(now) });
   const secret = newSecret(context);
   const isCreated = await writeChange(context, actor, {
-    statement: insertResource({ ...row, secretHash: hashSecretToken(secret) }, { max: resourcesMax }),
-    entry: entryOf("created", resource),
+    statement: insertResource(resource, { secretHash: hashSecretToken(secret), max: resourcesMax }),
+    entry: registeredEntry({ ...resource, noun }, "created"),
   });
   if (isCreated) return { resource, secret };
-  throw await findNamedResource(context.database, { comparedUri: row.comparedUri }) === undefined
-    ? new AppError("limit_reached", `There are ${resourcesMax} resources, which is the maximum.`)
-    : takenError();
+  throw await hasUri(context.database, resource.uri)
+    ? takenError()
+    : new AppError("limit_reached", `There are ${resourcesMax} resources, which is the maximum.`);
 }
 
 /** @throws {AppError} `not_found`, `validation_failed`, `resource_taken`. */
@@ -110,19 +91,12 @@ export async function changeResource(
   },
 ): Promise<Resource> {
   const before = await getResource(context, id);
-  const {
-    uri = before.uri,
-    name = before.name,
-    scopes = before.scopes,
-    tokenFormat = before.tokenFormat,
-    clients = before.clients,
-  } = changes;
-  const row = rowOf(id, Date.parse(before.createdAt), { uri, name, scopes, tokenFormat, clients });
-  const resource = shown(toResource(row));
+  const resource = requireValid({ ...before, ...givenOf(changes) });
+  const lost = before.scopes.filter((scope) => !resource.scopes.includes(scope));
   const isChanged = await writeChange(context, actor, {
-    statement: updateResource(row),
-    entry: entryOf("changed", resource),
-    after: ({ audited }) => endUnadmitted(id, before.scopes.filter((one) => !scopes.includes(one)), audited),
+    statement: updateResource(resource),
+    entry: registeredEntry({ ...resource, noun }, "changed"),
+    after: ({ audited }) => endUnadmitted(id, lost, audited),
   });
   if (isChanged) return resource;
   await getResource(context, id);
@@ -136,13 +110,7 @@ export async function rotateResourceSecret(
   id: string,
 ): Promise<NewResource> {
   const resource = await getResource(context, id);
-  const secret = newSecret(context);
-  const isChanged = await writeChange(context, actor, {
-    statement: updateResourceSecret(id, hashSecretToken(secret)),
-    entry: entryOf("secret_rotated", resource),
-  });
-  if (!isChanged) throw notFoundError();
-  return { resource, secret };
+  return { resource, secret: await rotateSecret(context, actor, { ...resource, noun }) };
 }
 
 /** Deletes a resource, and ends all tokens for it. @throws {AppError} `not_found`. */
@@ -151,13 +119,8 @@ export async function deleteResource(
   actor: OperatorActor,
   id: string,
 ): Promise<void> {
-  const resource = await getResource(context, id);
-  const isDeleted = await writeChange(context, actor, {
-    statement: deleteResourceRow(id),
-    entry: entryOf("deleted", resource),
-    after: ({ audited }) => endUnadmitted(id, [], audited),
-  });
-  if (!isDeleted) throw notFoundError();
+  const after: Change["after"] = ({ audited }) => endUnadmitted(id, [], audited);
+  await removeRegistered(context, actor, { ...await getResource(context, id), noun, after });
 }
 
 const takenError = () => new AppError("resource_taken", "Another resource has this URI.");
