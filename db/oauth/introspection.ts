@@ -1,25 +1,22 @@
 // Looks up tokens of applications: one read, with everything that decides whether a token still works.
-import type { Role } from "../../domain/access/session.ts";
 import type { SessionBounds } from "../access/mod.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { grantTables, liveGrant } from "./tokens.ts";
+import {
+  type FoundToken as GrantedToken,
+  grantTables,
+  liveGrant,
+  organizationJson,
+  resourceJson,
+} from "./tokens.ts";
 
 /** A token that works, with the person and the organization that it speaks for. */
-export interface FoundToken {
-  readonly clientId: string;
-  readonly userId: string;
+export interface FoundToken extends
+  Pick<
+    GrantedToken,
+    "kind" | "clientId" | "userId" | "resource" | "organization" | "createdAt" | "expiresAt"
+  > {
   /** With spaces between them. */
   readonly scopes: string;
-  /** Null for tokens of userinfo. */
-  readonly resource: { readonly id: string; readonly uri: string } | null;
-  readonly organization: {
-    readonly id: string;
-    readonly name: string;
-    readonly role: Role;
-  } | null;
-  readonly kind: "access" | "refresh";
-  readonly createdAt: number;
-  readonly expiresAt: number;
 }
 
 /** A token, and the caller that asks about it: a resource or a client, both null if the secret is wrong. */
@@ -33,18 +30,7 @@ export interface FoundCaller {
 export type TokenQuestion = readonly [caller: string, secretHash: string, tokenHash: string];
 
 type CallerRow = [id: string, secretHash: string | null];
-
-type TokenRow = [
-  tokenHash: string,
-  clientId: string,
-  userId: string,
-  scopes: string,
-  resource: [id: string, uri: string] | null,
-  organization: [id: string, name: string, role: Role] | null,
-  kind: "access" | "refresh",
-  createdAt: number,
-  expiresAt: number,
-];
+type TokenRow = FoundToken & { readonly hash: string };
 
 const bounds = { createdAfter: sql`?3`, seenAfter: sql`?4`, now: sql`?5` };
 
@@ -54,9 +40,9 @@ const select = (isCaller: Statement, isToken: Statement) =>
     (SELECT json_group_array(json_array(a.id, a.secret_hash)) FROM oauth_resources a WHERE a.id ${isCaller}),
     (SELECT json_group_array(json_array(a.id, a.secret_hash)) FROM oauth_clients a WHERE a.id ${isCaller}
       AND a.disabled_at IS NULL),
-    (SELECT json_group_array(json_array(t.token_hash, g.client_id, g.user_id, t.scopes,
-        iif(r.id IS NULL, NULL, json_array(r.id, r.uri)), iif(o.id IS NULL, NULL, json_array(o.id, o.name, m.role)),
-        t.kind, t.created_at, t.expires_at))
+    (SELECT json_group_array(json_object('hash', t.token_hash, 'clientId', g.client_id, 'userId', g.user_id,
+        'scopes', t.scopes, 'resource', ${resourceJson}, 'organization', ${organizationJson}, 'kind', t.kind,
+        'createdAt', t.created_at, 'expiresAt', t.expires_at))
       FROM oauth_tokens t CROSS JOIN ${grantTables}
       WHERE t.token_hash ${isToken} AND g.id = t.grant_id AND t.expires_at > ?5 AND t.used_at IS NULL
         AND ${liveGrant(bounds)})) AS rows`;
@@ -84,7 +70,7 @@ export async function findTokens(
   );
   const lists = JSON.parse(found?.rows ?? "[[],[],[]]") as [CallerRow[], CallerRow[], TokenRow[]];
   const [resources, clients] = [new Map(lists[0]), new Map(lists[1])];
-  const tokens = new Map(lists[2].map((row) => [row[0], toToken(row)]));
+  const tokens = new Map(lists[2].map((token) => [token.hash, token]));
   return new Map(questions.map((question) => {
     const [caller, secretHash, tokenHash] = question;
     return [question, {
@@ -93,25 +79,6 @@ export async function findTokens(
       token: tokens.get(tokenHash) ?? null,
     }];
   }));
-}
-
-function toToken(
-  [, clientId, userId, scopes, resource, organization, kind, createdAt, expiresAt]: TokenRow,
-): FoundToken {
-  return {
-    clientId,
-    userId,
-    scopes,
-    resource: resource && { id: resource[0], uri: resource[1] },
-    organization: organization && {
-      id: organization[0],
-      name: organization[1],
-      role: organization[2],
-    },
-    kind,
-    createdAt,
-    expiresAt,
-  };
 }
 
 /**

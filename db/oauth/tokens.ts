@@ -5,7 +5,6 @@ import {
   offlineMs,
   refreshAgainMs,
 } from "../../domain/oauth/oauth_limits.ts";
-import type { Role } from "../../domain/access/session.ts";
 import type { IdTokenAlgorithm } from "../../domain/oauth/client.ts";
 import type { Subject } from "../../domain/oauth/claims.ts";
 import { domainPermits, liveSession, type SessionBounds, updateSessionSeen } from "../access/mod.ts";
@@ -62,11 +61,27 @@ interface TokenRow {
   readonly row?: unknown;
 }
 
+const isTrue = (condition: Statement): Statement => sql`json(iif(${condition}, 'true', 'false'))`;
+
+/** As JSON: the organization that a grant speaks for, and the resource; null without one. */
+export const organizationJson =
+  sql`iif(o.id IS NULL, NULL, json_object('id', o.id, 'name', o.name, 'role', m.role))`;
+export const resourceJson =
+  sql`iif(r.id IS NULL, NULL, json_object('id', r.id, 'uri', r.uri, 'tokenFormat', r.token_format))`;
+
+/** A {@linkcode FoundToken} as JSON, with spaces between scopes. */
 const tokenColumns =
-  sql`json_array(t.kind, g.id, g.client_id, g.session_id, t.scopes, g.scopes, r.id, r.uri, r.token_format,
-  t.created_at, t.expires_at, g.refresh_secret, g.auth_time, g.amr, c.id_token_algorithm, u.id, u.name, u.email,
-  u.email_verified_at IS NOT NULL, o.id, o.name, m.role, u.operator_since IS NOT NULL AND s.second_factor_at IS NOT NULL,
-  (SELECT json_group_array(json_array(n.organization_id, n.role)) FROM memberships n WHERE n.user_id = u.id))`;
+  sql`json_object('kind', t.kind, 'grantId', g.id, 'clientId', g.client_id, 'sessionId', g.session_id, 'scopes', t.scopes,
+  'grantScopes', g.scopes, 'resource', ${resourceJson}, 'createdAt', t.created_at, 'expiresAt', t.expires_at,
+  'refreshSecret', g.refresh_secret, 'authTime', g.auth_time, 'amr', g.amr, 'idTokenAlgorithm', c.id_token_algorithm,
+  'userId', u.id, 'name', u.name, 'email', u.email, 'emailVerified', ${
+    isTrue(sql`u.email_verified_at IS NOT NULL`)
+  },
+  'organization', ${organizationJson}, 'isOperator', ${
+    isTrue(sql`u.operator_since IS NOT NULL AND s.second_factor_at IS NOT NULL`)
+  },
+  'memberships', (SELECT json_group_array(json_object('id', n.organization_id, 'role', n.role)) FROM memberships n
+    WHERE n.user_id = u.id))`;
 
 /** Reads a token that works now, or a used refresh token, for {@linkcode foundToken}. */
 export const selectToken = (tokenHash: string, bounds: SessionBounds): Statement =>
@@ -75,8 +90,11 @@ export const selectToken = (tokenHash: string, bounds: SessionBounds): Statement
     liveGrant(bounds)
   }`;
 
-export const foundToken = (found: TokenRow | undefined): FoundToken | undefined =>
-  found && toToken(JSON.parse(String(found.row)));
+export function foundToken(found: TokenRow | undefined): FoundToken | undefined {
+  if (found === undefined) return undefined;
+  const { scopes, grantScopes, ...token } = JSON.parse(String(found.row));
+  return { ...token, scopes: scopes.split(" "), grantScopes: grantScopes.split(" ") };
+}
 
 export async function findToken(
   database: DatabaseReader,
@@ -101,58 +119,6 @@ export async function findTokenOfCode(
       }`,
     ),
   );
-}
-
-// deno-lint-ignore no-explicit-any -- the columns above, in order
-function toToken(row: any[]): FoundToken {
-  const [
-    kind,
-    grantId,
-    clientId,
-    sessionId,
-    scopes,
-    grantScopes,
-    resourceId,
-    uri,
-    tokenFormat,
-    createdAt,
-    ...rest
-  ] = row;
-  const [
-    expiresAt,
-    refreshSecret,
-    authTime,
-    amr,
-    idTokenAlgorithm,
-    userId,
-    name,
-    email,
-    isVerified,
-    ...more
-  ] = rest;
-  const [organizationId, organizationName, role, isOperator, memberships] = more;
-  return {
-    kind,
-    grantId,
-    clientId,
-    sessionId,
-    scopes: scopes.split(" "),
-    grantScopes: grantScopes.split(" "),
-    resource: resourceId === null ? null : { id: resourceId, uri, tokenFormat },
-    createdAt,
-    expiresAt,
-    refreshSecret,
-    authTime,
-    amr,
-    idTokenAlgorithm,
-    userId,
-    name,
-    email,
-    emailVerified: isVerified === 1,
-    organization: organizationId === null ? null : { id: organizationId, name: organizationName, role },
-    memberships: memberships.map(([id, role]: [string, Role]) => ({ id, role })),
-    isOperator: isOperator === 1,
-  };
 }
 
 /** A condition: a user has given access to applications. */
