@@ -1,6 +1,7 @@
 // SQL of devices that ask to be connected (RFC 8628). Only the SHA-256 of a device code is stored.
-import { expiredRowsMax, offlineMs } from "../../domain/oauth/oauth_limits.ts";
+import { expiredRowsMax } from "../../domain/oauth/oauth_limits.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { insertGrant, type NewGrant } from "./tokens.ts";
 
 export interface NewDevice {
   readonly deviceHash: string;
@@ -85,24 +86,13 @@ export function decideDevice(
 }
 
 /** Inserts the grant of an allowed device whose session lasts. Followed by {@linkcode deleteDevice}, it works once. */
-export function insertGrantOfDevice(
-  { grantId, deviceHash, refreshSecret, now }: {
-    grantId: string;
-    deviceHash: string;
-    refreshSecret: string;
-    now: number;
-  },
-): Statement {
-  return sql`
-    INSERT INTO oauth_grants (id, client_id, user_id, session_id, organization_id, resource_id, scopes, auth_time, offline_until,
-      created_at, amr, refresh_secret)
-    SELECT ${grantId}, d.client_id, s.user_id, s.id, d.organization_id, d.resource_id, d.scopes, s.proved_at,
-      iif(' ' || d.scopes || ' ' LIKE '% offline_access %', ${
-    now + offlineMs
-  }, NULL), ${now}, s.amr, ${refreshSecret}
-    FROM oauth_devices d JOIN sessions s ON s.id = d.session_id
-    WHERE d.device_hash = ${deviceHash} AND d.status = 'allowed' AND d.expires_at > ${now}`;
-}
+export const insertGrantOfDevice = (grant: NewGrant, deviceHash: string): Statement =>
+  insertGrant(
+    grant,
+    sql`SELECT d.client_id, s.user_id, s.id AS session_id, d.organization_id, d.resource_id, d.scopes,
+      s.proved_at AS auth_time, s.amr FROM oauth_devices d JOIN sessions s ON s.id = d.session_id
+    WHERE d.device_hash = ${deviceHash} AND d.status = 'allowed' AND d.expires_at > ${grant.now}`,
+  );
 
 export const deleteDevice = (deviceHash: string): Statement =>
   sql`DELETE FROM oauth_devices WHERE device_hash = ${deviceHash} AND status <> 'waiting'`;

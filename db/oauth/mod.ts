@@ -2,4 +2,4 @@
 // and signing keys.
 // Tables: oauth_assertions, oauth_clients, oauth_codes, oauth_consents, oauth_devices, oauth_documents, oauth_grants, oauth_logouts, oauth_requests, oauth_resources,
 // oauth_signing_keys, oauth_tokens.
-export { endAllSessions, findToken, type FoundToken, hasGrants } from "./tokens.ts";
+export { endAllSessions, hasGrants } from "./tokens.ts";

@@ -125,24 +125,28 @@ export async function findTokenOfCode(
 export const hasGrants = (userId: Statement): Statement =>
   sql`EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = ${userId})`;
 
-/** Inserts the grant of a code that was used for it. Access that may outlive the session begins with `offline_access`. */
-export function insertGrantOfCode(
-  { grantId, codeHash, refreshSecret, now }: {
-    grantId: string;
-    codeHash: string;
-    refreshSecret: string;
-    now: number;
-  },
-): Statement {
+export interface NewGrant {
+  readonly grantId: string;
+  readonly refreshSecret: string;
+  readonly now: number;
+}
+
+/** Inserts a grant with the columns that a statement selects. Access that may outlive the session begins with `offline_access`. */
+export function insertGrant({ grantId, refreshSecret, now }: NewGrant, source: Statement): Statement {
   return sql`
-    INSERT INTO oauth_grants (id, client_id, user_id, session_id, organization_id, resource_id, scopes, auth_time, offline_until,
-      created_at, amr, refresh_secret)
-    SELECT ${grantId}, client_id, user_id, session_id, organization_id, resource_id, scopes, auth_time,
+    INSERT INTO oauth_grants (id, client_id, user_id, session_id, organization_id, resource_id, scopes, auth_time, amr,
+      offline_until, created_at, refresh_secret)
+    SELECT ${grantId}, client_id, user_id, session_id, organization_id, resource_id, scopes, auth_time, amr,
       iif(' ' || scopes || ' ' LIKE '% offline_access %', ${
     now + offlineMs
-  }, NULL), ${now}, amr, ${refreshSecret}
-    FROM oauth_codes WHERE code_hash = ${codeHash} AND grant_id = ${grantId}`;
+  }, NULL), ${now}, ${refreshSecret} FROM (${source})`;
 }
+
+export const insertGrantOfCode = (grant: NewGrant, codeHash: string): Statement =>
+  insertGrant(
+    grant,
+    sql`SELECT * FROM oauth_codes WHERE code_hash = ${codeHash} AND grant_id = ${grant.grantId}`,
+  );
 
 export interface NewToken {
   readonly tokenHash: string;

@@ -4,6 +4,7 @@ import { AppError } from "../../domain/errors.ts";
 import { anonymousBodyBytesMax } from "../../domain/limits.ts";
 import { issuerFault } from "../../domain/oauth/issuer.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
+import type { Form } from "../../domain/oauth/program_form.ts";
 import { readText } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { toAppError } from "../errors.ts";
@@ -14,15 +15,12 @@ const openHeaders = [
   ["referrer-policy", "no-referrer"],
 ] as const;
 
-/** Names of an endpoint's parameters with their values. Repeated ones are rejected, unknown ones ignored. */
-export type Form = ReadonlyMap<string, string>;
-
 export interface ProgramEndpoint {
   readonly method: "GET" | "POST";
   readonly path: string;
   /** The value of Cache-Control for public documents. */
   readonly cache?: string;
-  /** @param form Empty for GET. */
+  /** @param form Empty for GET. Repeated parameters are rejected, unknown ones ignored. */
   readonly handle: (c: AppContext, form: Form) => Promise<object> | object;
 }
 

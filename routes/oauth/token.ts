@@ -1,17 +1,16 @@
 // The token endpoint and userinfo.
-import { claimsOf } from "../../domain/oauth/claims.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
+import { requireParameter } from "../../domain/oauth/program_form.ts";
 import {
   authenticateClient,
   exchangeCode,
   exchangeDeviceCode,
-  findAccessToken,
-  findClientOfToken,
   readClientCredentials,
+  readUserinfo,
   refreshTokens,
 } from "../../services/oauth/mod.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { type Form, mountProgramEndpoint } from "./program_endpoint.ts";
+import { mountProgramEndpoint } from "./program_endpoint.ts";
 
 const exchanges = {
   authorization_code: exchangeCode,
@@ -30,10 +29,7 @@ export function tokenRoutes(app: App, parts: AppParts): void {
     async handle(c, form) {
       const credentials = readClientCredentials(c.get("headers")["authorization"], form);
       const client = await authenticateClient(services, credentials, c.get("client"));
-      const grant = form.get("grant_type");
-      if (grant === undefined) {
-        throw new OAuthError("invalid_request", "The parameter grant_type is missing.");
-      }
+      const grant = requireParameter(form, "grant_type");
       if (!isGrantType(grant)) {
         throw new OAuthError("unsupported_grant_type", "The grant type is not supported.");
       }
@@ -44,18 +40,9 @@ export function tokenRoutes(app: App, parts: AppParts): void {
     },
   });
 
-  const userinfo = async (c: AppContext, _form: Form) => {
+  const userinfo = (c: AppContext) => {
     const [, token = ""] = /^Bearer (\S+)$/i.exec(c.get("headers")["authorization"] ?? "") ?? [];
-    const found = await findAccessToken(services, token);
-    // Tokens for resources are theirs alone.
-    if (found === undefined || found.resource !== null) {
-      throw new OAuthError("invalid_token", "The access token is invalid, or the access has ended.");
-    }
-    if (!found.scopes.includes("openid")) {
-      throw new OAuthError("insufficient_scope", "The scope openid is missing.");
-    }
-    const { access, groupNames } = await findClientOfToken(services, found);
-    return claimsOf(found, { scopes: found.scopes, access, groupNames });
+    return readUserinfo(services, token);
   };
   for (const method of ["GET", "POST"] as const) {
     mountProgramEndpoint(app, parts, { method, path: "/oauth/userinfo", handle: userinfo });

@@ -1,6 +1,7 @@
 // Introspection (RFC 7662) and revocation (RFC 7009).
 import { AppError } from "../../domain/errors.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
+import { type Form, requireParameter } from "../../domain/oauth/program_form.ts";
 import {
   authenticateClient,
   introspectForOperator,
@@ -10,7 +11,7 @@ import {
 } from "../../services/oauth/mod.ts";
 import { bearerTokenHash, limitRejected } from "../api/bearer.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { type Form, mountProgramEndpoint } from "./program_endpoint.ts";
+import { mountProgramEndpoint } from "./program_endpoint.ts";
 
 export function tokenStatusRoutes(app: App, parts: AppParts): void {
   const { services } = parts;
@@ -23,7 +24,7 @@ export function tokenStatusRoutes(app: App, parts: AppParts): void {
       if (/^bearer /i.test(authorization ?? "")) return await asOperator(c, parts, form);
       const { id, secretHash } = readClientCredentials(authorization, form);
       const given = { id, secretHash, client: c.get("client") };
-      return await introspectToken(services, given, requireToken(form));
+      return await introspectToken(services, given, requireParameter(form, "token"));
     },
   });
 
@@ -33,7 +34,7 @@ export function tokenStatusRoutes(app: App, parts: AppParts): void {
     async handle(c, form) {
       const credentials = readClientCredentials(c.get("headers")["authorization"], form);
       const { id } = await authenticateClient(services, credentials, c.get("client"));
-      await revokeClientToken(services, id, requireToken(form));
+      await revokeClientToken(services, id, requireParameter(form, "token"));
       return {};
     },
   });
@@ -42,7 +43,11 @@ export function tokenStatusRoutes(app: App, parts: AppParts): void {
 async function asOperator(c: AppContext, { services }: AppParts, form: Form): Promise<object> {
   try {
     const tokenHash = bearerTokenHash(c.get("headers")["authorization"]);
-    return await introspectForOperator(services, { tokenHash, client: c.get("client") }, requireToken(form));
+    return await introspectForOperator(
+      services,
+      { tokenHash, client: c.get("client") },
+      requireParameter(form, "token"),
+    );
   } catch (error) {
     if (!(error instanceof AppError) || error.status >= 500) throw error;
     if (error.code === "scope_missing") {
@@ -51,10 +56,4 @@ async function asOperator(c: AppContext, { services }: AppParts, form: Form): Pr
     limitRejected(services, c, error, "operator tokens");
     throw new OAuthError("invalid_token", "The operator token is invalid.");
   }
-}
-
-function requireToken(form: Form): string {
-  const token = form.get("token");
-  if (token === undefined) throw new OAuthError("invalid_request", "The parameter token is missing.");
-  return token;
 }

@@ -1,10 +1,5 @@
 // Decides what an authorization request needs, and issues its code.
-import {
-  findClient,
-  findTargetResource,
-  type StoredClient,
-  type TargetResource,
-} from "../../db/oauth/clients.ts";
+import { findClient, type StoredClient } from "../../db/oauth/clients.ts";
 import {
   deleteOldCodes,
   findConsentedScopes,
@@ -29,10 +24,9 @@ import { isNativeRedirect, permitsMember, permitsRedirect } from "../../domain/o
 import { issuerFault } from "../../domain/oauth/issuer.ts";
 import { codeMs, waitingRequestMs } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
-import { comparedUri } from "../../domain/oauth/resource_uri.ts";
-import { grantedScopes } from "../../domain/oauth/scope_names.ts";
 import { hashToken, newToken } from "../access/mod.ts";
 import type { Context, SessionContext } from "../context.ts";
+import { findTarget, type Target } from "./targets.ts";
 
 /** A request of a known client with a redirect address that it registered. */
 export interface ClientRequest {
@@ -63,38 +57,18 @@ export async function findClientRequest(
 }
 
 /** A request that was checked: what the person is asked to give. */
-export interface CheckedRequest extends ClientRequest {
+export interface CheckedRequest extends ClientRequest, Target {
   readonly request: AuthorizeRequest;
-  readonly resource: TargetResource | null;
-  readonly scopes: readonly string[];
 }
 
 /** @throws {OAuthError} To be sent to the redirect address. */
 export async function checkRequest(
-  { database }: Pick<Context, "database">,
+  context: Pick<Context, "database">,
   from: ClientRequest,
   parameters: URLSearchParams,
 ): Promise<CheckedRequest> {
-  const { client } = from;
-  const request = readAuthorizeRequest(parameters, client);
-  const uri = request.resource === null ? null : comparedUri(request.resource);
-  const named = uri === null
-    ? client.defaultResource && { id: client.defaultResource }
-    : { comparedUri: uri };
-  const resource = named === null || named === ""
-    ? undefined
-    : await findTargetResource(database, client.id, named);
-  if (request.resource !== null && (uri === null || resource === undefined)) {
-    throw new OAuthError("invalid_target", "The resource is unknown, or not open to this client.");
-  }
-  const scopes = grantedScopes(request.scopes, {
-    ofClient: client.scopes,
-    ofResource: resource?.scopes ?? [],
-  });
-  if (scopes.length === 0) {
-    throw new OAuthError("invalid_scope", "No scope is left that the client may have.");
-  }
-  return { ...from, request, resource: resource ?? null, scopes };
+  const request = readAuthorizeRequest(parameters, from.client);
+  return { ...from, request, ...await findTarget(context, from.client, request) };
 }
 
 /** A condition that is missing before a code is issued. */

@@ -1,7 +1,6 @@
 // Connecting devices (RFC 8628): a device shows a code, a person enters and compares it, and the device gets tokens.
-import { randomBytes } from "node:crypto";
 import { findDomainProvider } from "../../db/access/mod.ts";
-import { findClient, findTargetResource, type StoredClient } from "../../db/oauth/clients.ts";
+import { findClient, type StoredClient } from "../../db/oauth/clients.ts";
 import { insertConsent } from "../../db/oauth/codes.ts";
 import {
   decideDevice,
@@ -13,12 +12,11 @@ import {
   selectEntered,
   type StoredDevice,
 } from "../../db/oauth/devices.ts";
-import { deleteGrantsBefore, findToken, insertToken } from "../../db/oauth/tokens.ts";
+import { foundToken, selectToken } from "../../db/oauth/tokens.ts";
 import type { ClientInfo, SessionActor } from "../../domain/access/actor.ts";
 import type { Membership } from "../../domain/access/session.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import { AppError, validationError } from "../../domain/errors.ts";
-import { newId } from "../../domain/id.ts";
 import { permitsMember } from "../../domain/oauth/client.ts";
 import {
   deviceCodeMs,
@@ -27,20 +25,19 @@ import {
   devicesOfClientMax,
 } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
-import { comparedUri } from "../../domain/oauth/resource_uri.ts";
-import { grantedScopes, parseScopes } from "../../domain/oauth/scope_names.ts";
+import { type Form, requireParameter } from "../../domain/oauth/program_form.ts";
+import { parseScopes } from "../../domain/oauth/scope_names.ts";
 import { newUserCode, parseUserCode, shownUserCode } from "../../domain/oauth/user_code.ts";
 import { hashToken, newToken, requireAllowed, rowOf, sessionBounds } from "../access/mod.ts";
 import type { Context, SessionContext } from "../context.ts";
-import { newAccessToken, newRefreshToken, respond, type TokenResponse } from "./tokens.ts";
+import { findTarget } from "./targets.ts";
+import { newGrant, respond, type TokenResponse } from "./tokens.ts";
 
 const userAgentCharactersMax = 400;
 /** Codes to try, as one may be taken. */
 const codesTriedMax = 3;
 
 export const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
-
-type Form = ReadonlyMap<string, string>;
 
 /**
  * Begins to connect a device (RFC 8628, section 3.1).
@@ -55,20 +52,8 @@ export async function beginDevice(
   if (!client.grants.includes(deviceGrant)) {
     throw new OAuthError("unauthorized_client", "The client may not connect devices.");
   }
-  const given = form.get("resource");
-  const uri = given === undefined ? null : comparedUri(given);
-  const named = given === undefined
-    ? client.defaultResource && { id: client.defaultResource }
-    : uri && { comparedUri: uri };
-  const resource = named ? await findTargetResource(database, client.id, named) : undefined;
-  if (given !== undefined && resource === undefined) {
-    throw new OAuthError("invalid_target", "The resource is unknown, or not open to this client.");
-  }
-  const known = { ofClient: client.scopes, ofResource: resource?.scopes ?? [] };
-  const scopes = grantedScopes(parseScopes(form.get("scope")), known);
-  if (scopes.length === 0) {
-    throw new OAuthError("invalid_scope", "No scope is left that the client may have.");
-  }
+  const asked = { resource: form.get("resource") ?? null, scopes: parseScopes(form.get("scope")) };
+  const { resource, scopes } = await findTarget({ database }, client, asked);
   const now = clock();
   for (let tries = 0; tries < codesTriedMax; tries++) {
     const [deviceCode, userCode] = [newToken(), newUserCode()];
@@ -108,9 +93,7 @@ export async function exchangeDeviceCode(
   form: Form,
 ): Promise<TokenResponse> {
   const { config, database, clock, rateLimits } = context;
-  const given = form.get("device_code");
-  if (given === undefined) throw new OAuthError("invalid_request", "The parameter device_code is missing.");
-  const deviceHash = hashToken(given);
+  const deviceHash = hashToken(requireParameter(form, "device_code"));
   const device = await findDevice(database, { deviceHash, clientId: client.id });
   const now = clock();
   if (device === undefined) throw invalidCode();
@@ -122,26 +105,17 @@ export async function exchangeDeviceCode(
     throw new OAuthError("authorization_pending", "The person hasn't decided yet.");
   }
   if (device.status === "denied") throw new OAuthError("access_denied", "The person denied the request.");
-  const grantId = newId("grt", now);
-  const refreshSecret = randomBytes(32).toString("base64url");
-  const access = newAccessToken(context, { grantId, scopes: null, now });
-  const refresh = client.grants.includes("refresh_token") ? newRefreshToken(context, { grantId, now }) : null;
-  const [granted] = await database.write([
-    insertGrantOfDevice({ grantId, deviceHash, refreshSecret, now }),
-    insertToken(access.row),
-    ...(refresh === null ? [] : [insertToken(refresh.row)]),
+  const { grant, access, refresh, inserts } = newGrant(context, client, now);
+  const results = await database.write([
+    insertGrantOfDevice(grant, deviceHash),
+    ...inserts,
     deleteDevice(deviceHash),
-    deleteGrantsBefore(grantId),
+    selectToken(access.row.tokenHash, sessionBounds(config, now)),
   ]);
-  if (granted?.changes !== 1) throw invalidCode();
-  const found = await findToken(database, access.row.tokenHash, sessionBounds(config, now));
+  if (results[0]?.changes !== 1) throw invalidCode();
+  const found = foundToken(results.at(-1)?.rows[0]);
   if (found === undefined) throw new OAuthError("invalid_grant", "The access has ended.");
-  return await respond(context, client, {
-    found,
-    access: access.token,
-    refresh: refresh?.token,
-    nonce: null,
-  });
+  return await respond(context, client, { found, access: access.token, refresh, nonce: null });
 }
 
 const invalidCode = () =>

@@ -13,13 +13,7 @@ export {
   type Need,
 } from "./authorize.ts";
 export { authenticateClient, readClientCredentials } from "./client_authentication.ts";
-export {
-  exchangeCode,
-  findAccessToken,
-  findClientOfToken,
-  refreshTokens,
-  type TokenResponse,
-} from "./tokens.ts";
+export { exchangeCode, readUserinfo, refreshTokens, type TokenResponse } from "./tokens.ts";
 export {
   beginDevice,
   decideOnDevice,

@@ -21,6 +21,7 @@ import { newId } from "../../domain/id.ts";
 import { claimsOf } from "../../domain/oauth/claims.ts";
 import { accessTokenMs, idTokenMs, jwtAccessTokenMs, offlineMs } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
+import { type Form, requireParameter } from "../../domain/oauth/program_form.ts";
 import { comparedUri } from "../../domain/oauth/resource_uri.ts";
 import { parseScopes } from "../../domain/oauth/scope_names.ts";
 import {
@@ -57,20 +58,15 @@ const tagOf = ({ config }: Pick<Context, "config">, kind: "access" | "refresh") 
 export async function exchangeCode(
   context: TokenContext,
   client: StoredClient,
-  form: ReadonlyMap<string, string>,
+  form: Form,
 ): Promise<TokenResponse> {
   const { database, clock } = context;
-  const given = form.get("code");
-  if (given === undefined) throw new OAuthError("invalid_request", "The parameter code is missing.");
-  const codeHash = hashToken(given);
+  const codeHash = hashToken(requireParameter(form, "code"));
   const code = await findCode(database, codeHash);
   if (code === undefined || code.clientId !== client.id) throw invalidGrantError("The code is invalid.");
   checkCode(code, form);
   const now = clock();
-  const grantId = newId("grt", now);
-  const refreshSecret = randomBytes(32).toString("base64url");
-  const access = newAccessToken(context, { grantId, scopes: null, now });
-  const refresh = client.grants.includes("refresh_token") ? newRefreshToken(context, { grantId, now }) : null;
+  const { grant, access, refresh, inserts } = newGrant(context, client, now);
   const bounds = sessionBounds(context.config, now);
   const { nonce, usedAt } = code;
   const signing = usedAt === null
@@ -78,11 +74,9 @@ export async function exchangeCode(
     : null;
   const writing = usedAt === null
     ? database.write([
-      useCode(codeHash, { grantId, now }),
-      insertGrantOfCode({ grantId, codeHash, refreshSecret, now }),
-      insertToken(access.row),
-      ...(refresh === null ? [] : [insertToken(refresh.row)]),
-      deleteGrantsBefore(grantId),
+      useCode(codeHash, grant),
+      insertGrantOfCode(grant, codeHash),
+      ...inserts,
       ...deleteOldTokens(now),
       selectToken(access.row.tokenHash, bounds),
     ])
@@ -95,8 +89,24 @@ export async function exchangeCode(
   }
   const found = foundToken(results.at(-1)?.rows[0]);
   if (found === undefined) throw invalidGrantError("The access has ended.");
-  const issued = { found, access: access.token, refresh: refresh?.token, nonce };
-  return await respond(context, client, { ...issued, now, ahead });
+  return await respond(context, client, { found, access: access.token, refresh, nonce, now, ahead });
+}
+
+/** Returns a new grant with its tokens, and the statements that insert the tokens after the grant. */
+export function newGrant(context: TokenContext, client: StoredClient, now: number) {
+  const grantId = newId("grt", now);
+  const access = newAccessToken(context, { grantId, scopes: null, now });
+  const refresh = client.grants.includes("refresh_token") ? newRefreshToken(context, { grantId, now }) : null;
+  return {
+    grant: { grantId, refreshSecret: randomBytes(32).toString("base64url"), now },
+    access,
+    refresh: refresh?.token,
+    inserts: [
+      insertToken(access.row),
+      ...(refresh === null ? [] : [insertToken(refresh.row)]),
+      deleteGrantsBefore(grantId),
+    ],
+  };
 }
 
 /** A signed ID token. `text`: its claims and its algorithm. */
@@ -122,7 +132,7 @@ async function signAhead(
 }
 
 /** @throws {OAuthError} If the request doesn't belong to the code. Nothing ends: the code may have been stolen. */
-function checkCode(code: StoredCode, form: ReadonlyMap<string, string>): void {
+function checkCode(code: StoredCode, form: Form): void {
   const redirectUri = form.get("redirect_uri");
   const needsRedirect = code.scopes.split(" ").includes("openid");
   if (redirectUri === undefined ? needsRedirect : redirectUri !== code.redirectUri) {
@@ -153,11 +163,10 @@ function requireSameResource(given: string | undefined, uri: string | null): voi
 export async function refreshTokens(
   context: TokenContext,
   client: StoredClient,
-  form: ReadonlyMap<string, string>,
+  form: Form,
 ): Promise<TokenResponse> {
   const { config, database, clock } = context;
-  const given = form.get("refresh_token");
-  if (given === undefined) throw new OAuthError("invalid_request", "The parameter refresh_token is missing.");
+  const given = requireParameter(form, "refresh_token");
   const bounds = sessionBounds(config, clock());
   const { now } = bounds;
   const found = await findOfKind(context, given, "refresh");
@@ -198,7 +207,7 @@ interface IssuedToken {
   readonly row: NewToken;
 }
 
-export function newAccessToken(
+function newAccessToken(
   context: TokenContext,
   { grantId, scopes, now }: Pick<NewToken, "grantId" | "scopes" | "now">,
 ): IssuedToken {
@@ -208,7 +217,7 @@ export function newAccessToken(
 }
 
 /** @param options `from`: the token that it replaces, with the secret of the grant. */
-export function newRefreshToken(
+function newRefreshToken(
   context: TokenContext,
   { grantId, now, from }: { grantId: string; now: number; from?: { token: string; secret: string } },
 ): IssuedToken {
@@ -234,22 +243,22 @@ async function findOfKind(
   return found?.kind === kind ? found : undefined;
 }
 
-/** Finds an access token that works now. */
-export function findAccessToken(
+/** Returns the claims of the person of an access token. @throws {OAuthError} `invalid_token`, `insufficient_scope`. */
+export async function readUserinfo(
   context: Pick<Context, "config" | "database" | "clock">,
   token: string,
-): Promise<FoundToken | undefined> {
-  return findOfKind(context, token, "access");
-}
-
-/** Returns the client of a token that works. @throws {OAuthError} `invalid_token` if it was deleted meanwhile. */
-export async function findClientOfToken(
-  { database }: Pick<Context, "database">,
-  { clientId }: Pick<FoundToken, "clientId">,
-): Promise<StoredClient> {
-  const client = await findClient(database, clientId);
-  if (client === undefined) throw new OAuthError("invalid_token", "The access has ended.");
-  return client;
+): Promise<object> {
+  const found = await findOfKind(context, token, "access");
+  // Tokens for resources are theirs alone.
+  const client = found?.resource === null ? await findClient(context.database, found.clientId) : undefined;
+  if (found === undefined || client === undefined) {
+    throw new OAuthError("invalid_token", "The access token is invalid, or the access has ended.");
+  }
+  if (!found.scopes.includes("openid")) {
+    throw new OAuthError("insufficient_scope", "The scope openid is missing.");
+  }
+  const { access, groupNames } = client;
+  return claimsOf(found, { scopes: found.scopes, access, groupNames });
 }
 
 /** Builds the response with new tokens; the ID token, and access tokens that the resource reads itself, are signed. */
