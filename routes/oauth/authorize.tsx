@@ -3,7 +3,6 @@ import type { SessionActor } from "../../domain/access/actor.ts";
 import type { Session } from "../../domain/access/session.ts";
 import { AppError } from "../../domain/errors.ts";
 import { documentHost, isDocumentId } from "../../domain/oauth/client_document.ts";
-import { hostOfRedirect, isNativeRedirect } from "../../domain/oauth/client.ts";
 import { consentFormMs } from "../../domain/oauth/oauth_limits.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { otherAccountPath, withReturnTo } from "../../domain/people/return_to.ts";
@@ -22,14 +21,6 @@ import {
   keepRequest,
   type Need,
 } from "../../services/oauth/mod.ts";
-import {
-  backToApplicationPage,
-  confirmEmailFirstPage,
-  consentPage,
-  consentPath,
-  deniedPage,
-  noAccessPage,
-} from "../../views/oauth/consent.tsx";
 import { readFormBody, readText } from "../body.ts";
 import { oauthBrowserTokens, setOAuthBrowserCookie } from "../cookies.ts";
 import type { App, AppContext } from "../env.ts";
@@ -42,6 +33,14 @@ import {
   withoutReferrer,
 } from "../portal/page.ts";
 import { findSession, sessionActor } from "../session.ts";
+import {
+  confirmEmailFirstPage,
+  consentPage,
+  consentPath,
+  EndPage,
+  goOnPage,
+  noAccessPage,
+} from "./consent_pages.tsx";
 import { isNavigation } from "./navigation.ts";
 
 const path = "/oauth/authorize";
@@ -205,7 +204,7 @@ async function showNeed(
   },
 ): Promise<Response> {
   const frame = gateFrame(parts);
-  const { client, redirectUri, scopes, resource } = checked;
+  const { client } = checked;
   const { email } = session.user;
   if (need.kind === "login") {
     const target = await addressOf(c, parts, asked, { isFresh: true });
@@ -230,15 +229,9 @@ async function showNeed(
     c,
     consentPage({
       frame,
-      clientName: client.name,
-      host: documentHost(client.id) ?? hostOfRedirect(redirectUri),
-      returnsTo: isDocumentId(client.id) ? hostOfRedirect(redirectUri) : null,
-      isNative: isNativeRedirect(redirectUri),
-      person: session.user,
-      scopes,
-      resource,
-      organizations: need.organizations.map((one) => ({ value: one.organizationId, label: one.name })),
-      organizationId: session.organization?.organizationId ?? "",
+      checked,
+      session,
+      memberships: need.organizations,
       hidden: { request: asked.query, proof: proofOf(token, session, shown) },
     }),
   );
@@ -293,8 +286,16 @@ async function decide(c: AppContext, parts: PortalParts, session: SessionActor):
     if (address === null && decision === "allow") throw untrustedError(from, error);
     return address;
   });
-  if (href === null) return await sendPage(c, deniedPage({ frame, clientName: client.name }));
-  return await sendPage(c, backToApplicationPage({ frame, href, host: hostOfRedirect(from.redirectUri) }));
+  if (href !== null) {
+    const title = "Continue to the application";
+    return await sendPage(c, goOnPage({ frame, title, act: "Continuing to", href }));
+  }
+  return await sendPage(
+    c,
+    <EndPage frame={frame} title="Request denied">
+      <bdi>{client.name}</bdi> gets no access. You can close this page.
+    </EndPage>,
+  );
 }
 
 /** Returns the browser's token for requests and forms of applications, and sets its cookie the first time. */

@@ -1,13 +1,17 @@
 // The pages of an application that signs someone in here: what it gets, and why it can't.
 import type { Child } from "hono/jsx";
+import type { Membership, Session } from "../../domain/access/session.ts";
+import { hostOfRedirect, isNativeRedirect } from "../../domain/oauth/client.ts";
+import { documentHost, isDocumentId } from "../../domain/oauth/client_document.ts";
 import { isSignInScope } from "../../domain/oauth/scope_names.ts";
 import { otherAccountPath } from "../../domain/people/return_to.ts";
-import { ButtonLink } from "../components/button.tsx";
-import { Facts } from "../components/facts.tsx";
-import { type Choice, SelectField } from "../components/field.tsx";
-import { GateCard, GateHint } from "../components/gate_card.tsx";
-import { Notice } from "../components/notice.tsx";
-import type { GateFrame, Page } from "../layout.tsx";
+import type { CheckedRequest } from "../../services/oauth/mod.ts";
+import { ButtonLink } from "../../views/components/button.tsx";
+import { type Fact, Facts } from "../../views/components/facts.tsx";
+import { SelectField } from "../../views/components/field.tsx";
+import { GateCard, GateHint } from "../../views/components/gate_card.tsx";
+import { Notice } from "../../views/components/notice.tsx";
+import type { GateFrame, Page } from "../../views/layout.tsx";
 
 export const consentPath = "/authorize/decision";
 
@@ -23,37 +27,49 @@ const scopeTexts: Readonly<Record<string, string>> = {
 /** Says what a scope gives; those of resources are named as they are. */
 export const scopeText = (scope: string): string => scopeTexts[scope] ?? scope;
 
-export interface ConsentPageProps {
-  readonly frame: GateFrame;
-  readonly clientName: string;
-  /** Receives the access: where the browser goes next, or the host that describes the application. */
-  readonly host: string;
-  /** Where the browser goes next, if the host describes the application. */
-  readonly returnsTo: string | null;
-  /** True if it is a program on this machine, which nobody can tell from another one. */
-  readonly isNative: boolean;
-  readonly person: { readonly name: string; readonly email: string };
-  readonly scopes: readonly string[];
-  readonly resource: { readonly name: string; readonly uri: string } | null;
-  /** The organizations that the access can be for; none for people without one. */
-  readonly organizations: readonly Choice[];
-  readonly organizationId: string;
-  /** Ties the form to the session, the person and the request. */
-  readonly hidden: Readonly<Record<string, string>>;
+/** Asks which organization the access is for, unless there is only one, or none for people without one. */
+export function organizationParts(
+  name: string,
+  { memberships, organization }: { memberships: readonly Membership[]; organization: Membership | null },
+) {
+  const [only] = memberships;
+  const hasChoice = memberships.length > 1;
+  return {
+    hidden: hasChoice ? {} : { [name]: only?.organizationId ?? "" },
+    facts: only && !hasChoice ? [{ label: "Organization", value: <bdi>{only.name}</bdi> }] : [],
+    field: hasChoice && (
+      <SelectField
+        label="Organization"
+        name={name}
+        value={organization?.organizationId ?? ""}
+        choices={memberships.map((one) => ({ value: one.organizationId, label: one.name }))}
+      />
+    ),
+  };
 }
 
-export function consentPage(props: ConsentPageProps): Page {
-  const { frame, clientName, returnsTo, isNative, person, scopes, resource, organizations } = props;
-  const [only] = organizations;
-  const hasChoice = organizations.length > 1;
+/** `memberships`: in which the access can be; none for people without one. `hidden`: ties the form to the session and the request. */
+export function consentPage({ frame, checked, session, memberships, hidden }: {
+  frame: GateFrame;
+  checked: CheckedRequest;
+  session: Session;
+  memberships: readonly Membership[];
+  hidden: Readonly<Record<string, string>>;
+}): Page {
+  const { client, redirectUri, scopes, resource } = checked;
+  const { user } = session;
+  const isNative = isNativeRedirect(redirectUri);
+  const organization = organizationParts("organizationId", { ...session, memberships });
   const text = (
     <>
-      <Receiver {...props} /> gets the following from your account <bdi>{person.email}</bdi>.
+      <Receiver {...checked} /> gets the following from your account <bdi>{user.email}</bdi>.
     </>
   );
   const ofAccount = scopes.filter(isSignInScope);
-  const facts: { label: string; value: Child }[] = [
-    ...(returnsTo === null ? [] : [{ label: "Returns to", value: <bdi>{returnsTo}</bdi> }]),
+  const facts: Fact[] = [
+    ...(isDocumentId(client.id)
+      ? [{ label: "Returns to", value: <bdi>{hostOfRedirect(redirectUri)}</bdi> }]
+      : []),
     ...(ofAccount.length === 0 ? [] : [{ label: "Account", value: <Scopes scopes={ofAccount} /> }]),
     ...(resource === null ? [] : [{
       label: "Resource",
@@ -64,15 +80,15 @@ export function consentPage(props: ConsentPageProps): Page {
         </>
       ),
     }]),
-    ...(only && !hasChoice ? [{ label: "Organization", value: <bdi>{only.label}</bdi> }] : []),
+    ...organization.facts,
   ];
   return (
     <GateCard
       frame={frame}
-      title={`Continue to ${clientName}?`}
+      title={`Continue to ${client.name}?`}
       text={text}
       action={consentPath}
-      hidden={hasChoice ? props.hidden : { ...props.hidden, organizationId: only?.value ?? "" }}
+      hidden={{ ...hidden, ...organization.hidden }}
     >
       {isNative && (
         <Notice
@@ -81,35 +97,33 @@ export function consentPage(props: ConsentPageProps): Page {
         />
       )}
       <Facts facts={facts} />
-      {hasChoice && (
-        <SelectField
-          label="Organization"
-          name="organizationId"
-          value={props.organizationId}
-          choices={organizations}
-        />
-      )}
+      {organization.field}
       <button type="submit" class="button primary" name="decision" value="allow">Allow</button>
       <button type="submit" class="button plain" name="decision" value="deny">Deny</button>
       <p class="small muted">
-        Signed in as <bdi>{person.name}</bdi>.
+        Signed in as <bdi>{user.name}</bdi>.
       </p>
       <button type="submit" class="button quiet" name="decision" value="switch">Use another account</button>
     </GateCard>
   );
 }
 
-/** Names the program on this device, which nobody vouches for, or the host that gets the access. */
-function Receiver({ host, returnsTo, isNative }: Pick<ConsentPageProps, "host" | "returnsTo" | "isNative">) {
+/**
+ * Names the program on this device, which nobody vouches for and nobody can tell from another one, or the host that gets the access:
+ * where the browser goes next, or that of the document.
+ */
+function Receiver({ client, redirectUri }: CheckedRequest) {
+  const isNative = isNativeRedirect(redirectUri);
+  const [host, described] = [hostOfRedirect(redirectUri), documentHost(client.id)];
   return (
     <>
       {isNative && "A program on this device at "}
       <strong>
-        <bdi>{isNative && returnsTo || host}</bdi>
+        <bdi>{isNative ? host : described ?? host}</bdi>
       </strong>
-      {isNative && returnsTo !== null && (
+      {isNative && described !== null && (
         <>
-          , which calls itself <bdi>{host}</bdi>,
+          , which calls itself <bdi>{described}</bdi>,
         </>
       )}
     </>
@@ -124,31 +138,33 @@ function Scopes({ scopes }: { scopes: readonly string[] }) {
   );
 }
 
-/** Goes on to the application. A redirect after a form would be blocked by the policy for forms. */
-export function backToApplicationPage(
-  { frame, href, host }: { frame: GateFrame; href: string; host: string },
+/** Goes on to an application's page. A redirect after a form would be blocked by the policy for forms. */
+export function goOnPage(
+  { frame, title, act, href }: {
+    frame: GateFrame;
+    title: string;
+    act: "Continuing to" | "Going back to";
+    href: string;
+  },
 ): Page {
   const text = (
     <>
-      Continuing to <bdi>{host}</bdi>.
+      {act} <bdi>{hostOfRedirect(href)}</bdi>.
     </>
   );
   return (
-    <GateCard frame={frame} title="Continue to the application" text={text} goOnTo={href}>
+    <GateCard frame={frame} title={title} text={text} goOnTo={href}>
       <ButtonLink tone="primary" href={href}>Continue</ButtonLink>
     </GateCard>
   );
 }
 
-/** Ends here, for an application that nobody vouches for. */
-export function deniedPage({ frame, clientName }: { frame: GateFrame; clientName: string }): Page {
-  const text = (
-    <>
-      <bdi>{clientName}</bdi> gets no access. You can close this page.
-    </>
-  );
+/** Ends here: for a device, and for an application that nobody vouches for. */
+export function EndPage(
+  { frame, title, children }: { frame: GateFrame; title: string; children: Child },
+): Page {
   return (
-    <GateCard frame={frame} title="Request denied" text={text}>
+    <GateCard frame={frame} title={title} text={children}>
       <ButtonLink href="/portal">Go to your account</ButtonLink>
     </GateCard>
   );

@@ -1,2 +1,0 @@
-// Pages of the OpenID provider.
-export { consentPage } from "./consent.tsx";
