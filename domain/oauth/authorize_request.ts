@@ -3,8 +3,9 @@ import type { Client } from "./client.ts";
 import { OAuthError } from "./oauth_error.ts";
 import { parseScopes } from "./scope_names.ts";
 
-export type Prompt = "none" | "login" | "consent" | "select_account";
-const prompts: readonly string[] = ["none", "login", "consent", "select_account"] satisfies Prompt[];
+const prompts = ["none", "login", "consent", "select_account"] as const;
+type Prompt = (typeof prompts)[number];
+const isPrompt = (text: string): text is Prompt => (prompts as readonly string[]).includes(text);
 
 export interface AuthorizeRequest {
   /** The S256 challenge; null without PKCE. */
@@ -17,7 +18,6 @@ export interface AuthorizeRequest {
   readonly idTokenHint: string | null;
 }
 
-/** Parameters of which a request may have several, here only to say which error it is. */
 const textCharactersMax = 2_000;
 
 /** Reads a request of a client whose redirect address is known good. @throws {OAuthError} To be sent there. */
@@ -83,9 +83,9 @@ function readChallenge(
 
 function readPrompts(text: string | null): Prompt[] {
   const given = parseScopes(text ?? undefined);
-  if (given.some((prompt) => !prompts.includes(prompt))) throw invalid("The prompt is unknown.");
+  if (!given.every(isPrompt)) throw invalid("The prompt is unknown.");
   if (given.includes("none") && given.length > 1) throw invalid("The prompt none stands alone.");
-  return given as Prompt[];
+  return given;
 }
 
 function readMaxAge(text: string | null): number | null {

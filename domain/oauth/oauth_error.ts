@@ -1,31 +1,25 @@
 // Errors in the form of the OAuth and OpenID standards, for programs.
 
-export type OAuthErrorCode =
-  | "invalid_request"
-  | "invalid_client"
-  | "invalid_grant"
-  | "invalid_scope"
-  | "invalid_target"
-  | "invalid_token"
-  | "insufficient_scope"
-  | "unauthorized_client"
-  | "unsupported_grant_type"
-  | "unsupported_response_type"
-  | "access_denied"
-  | "login_required"
-  | "consent_required"
-  | "interaction_required"
-  | "request_not_supported"
-  | "request_uri_not_supported"
-  | "slow_down"
-  | "authorization_pending"
-  | "expired_token"
-  | "temporarily_unavailable";
-
-const statuses: Partial<Record<OAuthErrorCode, number>> = {
+const statuses = {
+  invalid_request: 400,
   invalid_client: 401,
+  invalid_grant: 400,
+  invalid_scope: 400,
+  invalid_target: 400,
   invalid_token: 401,
   insufficient_scope: 403,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  unsupported_response_type: 400,
+  access_denied: 400,
+  login_required: 400,
+  consent_required: 400,
+  interaction_required: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
+  slow_down: 400,
+  authorization_pending: 400,
+  expired_token: 400,
   temporarily_unavailable: 503,
 };
 
@@ -34,8 +28,8 @@ export class OAuthError extends Error {
   override readonly name = "OAuthError";
   readonly status: number;
 
-  constructor(readonly code: OAuthErrorCode, message: string) {
+  constructor(readonly code: keyof typeof statuses, message: string) {
     super(message);
-    this.status = statuses[code] ?? 400;
+    this.status = statuses[code];
   }
 }

@@ -2,14 +2,8 @@
 
 const issuerRelation = "http://openid.net/specs/connect/1.0/issuer";
 
-/** A JSON resource descriptor. */
-export interface ResourceDescriptor {
-  readonly subject: string;
-  readonly links: readonly { readonly rel: string; readonly href: string }[];
-}
-
 /**
- * Describes an account. The response is the same for every local part, so it doesn't tell which accounts exist.
+ * Describes an account, as a JSON resource descriptor. The response is the same for every local part, so it doesn't tell which accounts exist.
  *
  * @param query `resource`: the account, such as `acct:ada@example.com`; `rel`: the relations to return, none for all.
  * @returns Null for any other domain.
@@ -25,7 +19,7 @@ export interface ResourceDescriptor {
 export function describeAccount(
   { resource, rel }: { readonly resource: string; readonly rel: readonly string[] },
   { domains, issuer }: { readonly domains: readonly string[]; readonly issuer: string },
-): ResourceDescriptor | null {
+) {
   const [, domain] = /^acct:[^@/?#\s]+@([^@/?#\s]+)$/i.exec(resource) ?? [];
   if (domain === undefined || !domains.includes(domain.toLowerCase())) return null;
   const links = [{ rel: issuerRelation, href: issuer }];

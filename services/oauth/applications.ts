@@ -1,5 +1,10 @@
 // Applications to which a person has given access.
-import { confirmAccess, endAccess, findApplications } from "../../db/oauth/managed_clients.ts";
+import {
+  type ApplicationRow,
+  confirmAccess,
+  endAccess,
+  findApplications,
+} from "../../db/oauth/managed_clients.ts";
 import type { SessionActor } from "../../domain/access/actor.ts";
 import { notFoundError } from "../../domain/errors.ts";
 import { documentHost } from "../../domain/oauth/client_document.ts";
@@ -8,24 +13,15 @@ import { writeChange } from "../access/mod.ts";
 import type { SessionContext } from "../context.ts";
 
 /** The access of an application to a person's account. */
-export interface Application {
-  /** In addresses of pages. */
-  readonly id: string;
-  readonly clientId: string;
-  readonly name: string;
+export interface Application extends Omit<ApplicationRow, "redirectUris" | "consent" | "scopes"> {
   /** The host that describes it, and the hosts and schemes of its redirect addresses. */
   readonly hosts: readonly string[];
   /** False for an application that gets access without asking. */
   readonly asks: boolean;
-  /** The organization that it acts for; null for none. */
-  readonly organizationName: string | null;
-  readonly resourceName: string | null;
   readonly scopes: readonly string[];
-  readonly allowedAt: number;
-  readonly lastUsedAt: number | null;
 }
 
-export const applicationsShownMax = 100;
+const applicationsShownMax = 100;
 
 /** Lists the access of applications to a person's account, the latest first, at most {@linkcode applicationsShownMax}. */
 export async function listApplications(
