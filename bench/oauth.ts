@@ -1,8 +1,10 @@
 // Measures the OpenID provider as ratios within one run: authorization with a session and the token request against oidc-provider on Node.js, and introspection
 // of a token against GET /api/auth/me. `deno run -A bench/oauth.ts`. BENCH_ROUNDS, BENCH_SECONDS and BENCH_ONLY as in main.ts.
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
 import { Agent, request as send } from "node:http";
+import { DatabaseSync } from "node:sqlite";
 import { poll } from "../tests/support/runner/poll.ts";
 import { freePort } from "../tests/support/database/sqld.ts";
 import { runCommand } from "../tests/support/process/command.ts";
@@ -16,13 +18,16 @@ const password = "nine green umbrellas";
 const { rounds, seconds, only } = readSettings();
 const agent = new Agent({ keepAlive: true });
 
-/** A provider with a signed-in person and a client. */
+const algorithms = ["RS256", "ES256"] as const;
+type Client = Readonly<Record<"id" | "secret", string>>;
+
+/** A provider with a signed-in person, and a client for each algorithm of ID tokens. */
 interface Provider {
   readonly origin: string;
   readonly authorize: string;
   readonly token: string;
   readonly cookie: string;
-  readonly client: { readonly id: string; readonly secret: string };
+  readonly clients: Readonly<Record<(typeof algorithms)[number], Client>>;
 }
 
 interface Sent {
@@ -45,13 +50,14 @@ function ask(url: string, headers: Record<string, string>, body?: string): Promi
   });
 }
 
-const basic = ({ id, secret }: Provider["client"]) => `Basic ${btoa(`${id}:${secret}`)}`;
+const basic = ({ id, secret }: Client) => `Basic ${btoa(`${id}:${secret}`)}`;
 const formType = "application/x-www-form-urlencoded";
 
 /** Gets a code with the session, and exchanges it. @returns The response of the token endpoint. */
 async function signIn(
-  { origin, authorize, token, cookie, client }: Provider,
-): Promise<{ access_token: string }> {
+  { origin, authorize, token, cookie }: Provider,
+  client: Client,
+): Promise<{ access_token: string; id_token: string }> {
   const verifier = randomBytes(32).toString("base64url");
   const query = new URLSearchParams({
     response_type: "code",
@@ -72,11 +78,14 @@ async function signIn(
 }
 
 /** @returns Sign-ins a second. */
-async function signInsPerSecond(provider: Provider, atOnce: number): Promise<number> {
+async function signInsPerSecond(
+  provider: Provider,
+  { client, atOnce }: { client: Client; atOnce: number },
+): Promise<number> {
   const end = performance.now() + seconds * 1_000;
   let count = 0;
   await Promise.all(Array.from({ length: atOnce }, async () => {
-    for (; performance.now() < end; count++) await signIn(provider);
+    for (; performance.now() < end; count++) await signIn(provider, client);
   }));
   return count / seconds;
 }
@@ -87,13 +96,19 @@ async function startOwn(scene: Scene): Promise<Provider> {
   const user = ["user", "create", email, "--name", "Ada", "--password-stdin"];
   const { status, stderr } = await runCommand({ ...scene.options, stdin: `${password}\n` }, ...user);
   assert.equal(status, 0, stderr);
-  const added = await scene.run("client", "add", "Bench", "--redirect-uri", redirectUri, "--no-consent");
-  const [, id = ""] = /(cli_\w+)/.exec(added.stderr) ?? [];
+  const addClient = async () => {
+    const added = await scene.run("client", "add", "Bench", "--redirect-uri", redirectUri, "--no-consent");
+    const [, id = ""] = /(cli_\w+)/.exec(added.stderr) ?? [];
+    return { id, secret: added.stdout.trim() };
+  };
+  const clients = { RS256: await addClient(), ES256: await addClient() };
+  const stored = new DatabaseSync(scene.path);
+  stored.prepare("UPDATE oauth_clients SET id_token_algorithm = 'ES256' WHERE id = ?").run(clients.ES256.id);
+  stored.close();
   const response = await sendJson(origin, "/api/auth/sign-in", { json: { email, password } });
   const [cookie = ""] = response.headers.getSetCookie().map((text) => text.split(";", 1)[0] ?? "");
   await response.body?.cancel();
-  const client = { id, secret: added.stdout.trim() };
-  return { origin, authorize: "/oauth/authorize", token: "/oauth/token", cookie, client };
+  return { origin, authorize: "/oauth/authorize", token: "/oauth/token", cookie, clients };
 }
 
 /** Installs and starts oidc-provider, and signs its person in. */
@@ -117,7 +132,7 @@ async function startOther(folder: string): Promise<Provider & AsyncDisposable> {
   const cookie = () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const query = new URLSearchParams({
     response_type: "code",
-    client_id: "bench",
+    client_id: "RS256",
     redirect_uri: redirectUri,
     scope: "openid profile email",
     code_challenge: "x".repeat(43),
@@ -132,8 +147,9 @@ async function startOther(folder: string): Promise<Provider & AsyncDisposable> {
     }
     next = new URL(String(headers["location"]), origin).href;
   }
-  const client = { id: "bench", secret: "bench-secret" };
-  return { origin, authorize: "/auth", token: "/token", cookie: cookie(), client, ...end };
+  const clientOf = (id: string) => ({ id, secret: "bench-secret" });
+  const clients = { RS256: clientOf("RS256"), ES256: clientOf("ES256") };
+  return { origin, authorize: "/auth", token: "/token", cookie: cookie(), clients, ...end };
 }
 
 const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
@@ -159,9 +175,9 @@ await runToEnd(async () => {
   const env = { LOG_LEVEL: "warning", SECRETS_KEY: btoa("7".repeat(32)), HTTP_THREADS: "1" };
   await inScene({ env }, async (scene) => {
     const own = await startOwn(scene);
-    const { access_token: token } = await signIn(own);
+    const { access_token: token } = await signIn(own, own.clients.RS256);
     printLine(`${"a second".padEnd(58)}    one  other ratio`);
-    const headers = { Authorization: basic(own.client), "Content-Type": formType };
+    const headers = { Authorization: basic(own.clients.RS256), "Content-Type": formType };
     const introspect = {
       method: "POST",
       url: `${own.origin}/oauth/introspect`,
@@ -183,12 +199,21 @@ await runToEnd(async () => {
     const folder = `${scene.folder}/node`;
     await Deno.mkdir(folder);
     await using other = await startOther(folder);
-    for (const atOnce of [1, 8]) {
-      await compare(
-        `authorize and token : oidc-provider, ${atOnce} in parallel`,
-        () => signInsPerSecond(own, atOnce),
-        () => signInsPerSecond(other, atOnce),
-      );
+    for (const algorithm of algorithms) {
+      for (const provider of [own, other]) {
+        const { id_token: idToken } = await signIn(provider, provider.clients[algorithm]);
+        const [header = ""] = idToken.split(".", 1);
+        assert.equal(JSON.parse(Buffer.from(header, "base64url").toString()).alg, algorithm);
+      }
+      for (const atOnce of [1, 8]) {
+        const signIns = (provider: Provider) => () =>
+          signInsPerSecond(provider, { client: provider.clients[algorithm], atOnce });
+        await compare(
+          `authorize and token : oidc-provider, ${algorithm}, ${atOnce} in parallel`,
+          signIns(own),
+          signIns(other),
+        );
+      }
     }
   });
 });
