@@ -6,11 +6,28 @@ import type { StreamTarget } from "../../../domain/stream_settings.ts";
 import {
   streamBytesPerMsMin,
   streamObjectBytesMax,
+  streamRequestRetriesMs,
   streamRequestTimeoutMs,
 } from "../../../domain/stream_limits.ts";
 import type { StoredObject, Target } from "./target.ts";
 
 type S3Options = StreamTarget & { kind: "s3" };
+
+interface StoreRequest {
+  readonly method: "GET" | "PUT" | "DELETE";
+  /** Without one, the request is for a list. */
+  readonly name?: string;
+  readonly query?: Record<string, string>;
+  readonly body?: Uint8Array;
+}
+
+interface StoreResponse {
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+}
+
+/** The store would respond in the same way again. */
+class Rejected extends Error {}
 
 export class S3Target implements Target {
   readonly #options: S3Options;
@@ -26,11 +43,11 @@ export class S3Target implements Target {
   }
 
   async put(name: string, bytes: Uint8Array): Promise<void> {
-    await this.#request("PUT", { name, body: bytes });
+    await this.#request({ method: "PUT", name, body: bytes });
   }
 
   async get(name: string): Promise<{ bytes: Uint8Array; ageMs: number } | null> {
-    const response = await this.#request("GET", { name });
+    const response = await this.#request({ method: "GET", name });
     if (response === null) return null;
     const [now, changedAt] = ["date", "last-modified"].map((header) =>
       Date.parse(response.headers.get(header) ?? "")
@@ -50,7 +67,7 @@ export class S3Target implements Target {
         ...(after === undefined ? {} : { "start-after": root + after }),
         ...(token === undefined ? {} : { "continuation-token": token }),
       };
-      const response = await this.#request("GET", { query });
+      const response = await this.#request({ method: "GET", query });
       const text = new TextDecoder().decode(response?.bytes);
       for (const [, item = ""] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const name = elementOf(item, "Key").slice(root.length);
@@ -65,7 +82,7 @@ export class S3Target implements Target {
   }
 
   async remove(name: string): Promise<void> {
-    await this.#request("DELETE", { name });
+    await this.#request({ method: "DELETE", name });
   }
 
   #key(name: string): string {
@@ -73,11 +90,29 @@ export class S3Target implements Target {
     return prefix === "" ? name : `${prefix}/${name}`;
   }
 
-  /** Returns null for 404 of an object. @throws {Error} */
-  async #request(
-    method: "GET" | "PUT" | "DELETE",
-    { name, query = {}, body }: { name?: string; query?: Record<string, string>; body?: Uint8Array },
-  ): Promise<{ headers: Headers; bytes: Uint8Array } | null> {
+  /**
+   * Sends a request again after a failure that may pass, even if it was done: each of them may be done twice. All tries together
+   * have the time of one, since another server may take the target over if its owner is not renewed in time.
+   *
+   * @returns Null for 404 of an object.
+   */
+  async #request(request: StoreRequest): Promise<StoreResponse | null> {
+    const endsAt = performance.now() + requestTimeoutMs(request.body?.length ?? 0);
+    for (let failures = 0;; failures++) {
+      try {
+        return await this.#send(request, endsAt);
+      } catch (error) {
+        const pauseMs = streamRequestRetriesMs[failures] ?? Infinity;
+        if (error instanceof Rejected || performance.now() + pauseMs >= endsAt) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  }
+
+  async #send(
+    { method, name, query = {}, body }: StoreRequest,
+    endsAt: number,
+  ): Promise<StoreResponse | null> {
     const path = name === undefined ? "" : `/${encodePath(this.#key(name))}`;
     const url = new URL(this.#address + path);
     url.search = canonicalQuery(query);
@@ -86,24 +121,27 @@ export class S3Target implements Target {
       headers: signedHeaders({ method, url, body, now: new Date(), ...this.#options }),
       body: (body ?? null) as BodyInit | null,
       redirect: "error",
-    }, body?.length ?? 0);
+    }, endsAt);
     if (response.ok) return { headers: response.headers, bytes };
     const code = elementOf(new TextDecoder().decode(bytes.subarray(0, 4_000)), "Code");
     if (response.status === 404 && name !== undefined && code !== "NoSuchBucket") return null;
-    throw new Error(`the store responded with ${response.status} ${code}`.trim());
+    const message = `the store responded with ${response.status} ${code}`.trim();
+    throw response.status < 500 && ![408, 429].includes(response.status)
+      ? new Rejected(message)
+      : new Error(message);
   }
 }
 
-/** @param length Of the request's body. */
+/** @param endsAt The time by which the response must begin, as of `performance.now()`. */
 async function send(
   url: URL,
   init: RequestInit,
-  length: number,
+  endsAt: number,
 ): Promise<{ response: Response; bytes: Uint8Array }> {
   const timeout = new AbortController();
   const abortAfter = (ms: number) =>
     setTimeout(() => timeout.abort(new Error("the store didn't respond in time")), ms);
-  let timer = abortAfter(requestTimeoutMs(length));
+  let timer = abortAfter(endsAt - performance.now());
   try {
     const response = await fetch(url, { ...init, signal: timeout.signal });
     clearTimeout(timer);

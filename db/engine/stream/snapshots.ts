@@ -1,5 +1,5 @@
 // Snapshots of a data file in use, and the removal of what is no longer needed at the target.
-import { streamPartBytes, streamPartRetriesMs, streamReadBytes } from "../../../domain/stream_limits.ts";
+import { streamPartBytes, streamReadBytes } from "../../../domain/stream_limits.ts";
 import { type EncryptionKeys, seal, unseal } from "./envelope.ts";
 import {
   type Manifest,
@@ -62,7 +62,7 @@ export async function copySnapshot(
       const name = partName(chain, snapshot, parts);
       const sealed = seal(name, part.subarray(0, filled), keys);
       await rest(performance.now() - startedAt);
-      await putPart(name, sealed, { target, rest });
+      await target.put(name, sealed);
       parts++;
       bytes += filled;
     }
@@ -71,22 +71,6 @@ export async function copySnapshot(
     throw error;
   }
   return { format: 1, chain, snapshot, from, parts, bytes };
-}
-
-/** Stores a part, also if a few requests fail: otherwise a large snapshot would begin again and again. */
-async function putPart(
-  name: string,
-  bytes: Uint8Array,
-  { target, rest }: Pick<SnapshotOptions, "target" | "rest">,
-): Promise<void> {
-  for (const retryMs of streamPartRetriesMs) {
-    try {
-      return await target.put(name, bytes);
-    } catch {
-      await rest(retryMs);
-    }
-  }
-  await target.put(name, bytes);
 }
 
 /** Completes a snapshot. The segments up to `to` must be at the target. */

@@ -14,8 +14,12 @@ const bucket = "copies";
 export interface S3Server {
   readonly endpoint: string;
   readonly target: S3Target;
-  /** Each n-th request fails, in turn before it reaches the server and after it was done. */
+  /**
+   * Each n-th request fails, in turn before it reaches the server and after it was done. The ones that failed succeed the next time.
+   */
   failEach: number;
+  /** The status with which requests fail. */
+  failWith: number;
   /** The most objects in a page of a list. */
   pageObjects: number;
   /** If false, the access key may not delete. */
@@ -77,7 +81,10 @@ async function withServer(test: (server: S3Server) => Promise<void>): Promise<vo
   const { AwsV4Signer: Signer } = await import(
     `file://${folder}/node_modules/aws4fetch/dist/aws4fetch.esm.mjs`
   );
-  const state = { failEach: Infinity, mayDelete: true, pageObjects: 1_000, failed: { before: 0, after: 0 } };
+  const state = {
+    ...{ failEach: Infinity, failWith: 503, mayDelete: true, pageObjects: 1_000 },
+    failed: { before: 0, after: 0 },
+  };
   const proxy = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     proxyTo(port, { Signer, state }),
@@ -104,6 +111,7 @@ function proxyTo(
   { Signer, state }: { Signer: Signer; state: Omit<S3Server, "endpoint" | "target"> },
 ): (request: Request) => Promise<Response> {
   let requests = 0;
+  const again = new Set<string>();
   const failure = (status: number, code: string) =>
     new Response(`<Error><Code>${code}</Code></Error>`, { status });
   return async (request) => {
@@ -121,11 +129,12 @@ function proxyTo(
       hash === createHash("sha256").update(body).digest("hex");
     if (!isSigned) return failure(403, "SignatureDoesNotMatch");
     if (request.method === "DELETE" && !state.mayDelete) return failure(403, "AccessDenied");
-    const fails = ++requests % state.failEach === 0;
-    const failsBefore = fails && requests / state.failEach % 2 === 1;
-    if (failsBefore) {
+    const same = `${request.method} ${request.url} ${hash}`;
+    const fails = !again.delete(same) && ++requests % state.failEach === 0;
+    if (fails) again.add(same);
+    if (fails && requests / state.failEach % 2 === 1) {
       state.failed.before++;
-      return failure(503, "SlowDown");
+      return failure(state.failWith, "SlowDown");
     }
     const isList = request.method === "GET" && search.includes("list-type");
     const response = await fetch(
@@ -139,7 +148,7 @@ function proxyTo(
     const bytes = await response.bytes();
     if (fails) {
       state.failed.after++;
-      return failure(500, "InternalError");
+      return failure(state.failWith, "InternalError");
     }
     const hasBody = bytes.length > 0;
     return new Response(hasBody ? bytes : null, { status: response.status, headers: response.headers });

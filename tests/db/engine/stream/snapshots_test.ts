@@ -61,32 +61,24 @@ Deno.test("removes snapshots from before there was a key", async () => {
   assert.deepEqual(under("manifests/").map((name) => parseManifestName(name)?.number), [20, 30]);
 });
 
-for (const failures of [2, 3]) {
-  const words = failures === 2
-    ? "is sent again after two failures"
-    : "ends the snapshot at the third failure";
-  Deno.test(`a part ${words}, and leaves nothing incomplete`, async () => {
-    const { target, objects } = targetInMemory();
-    const tries = new Map<string, number>();
-    const pages = new Uint8Array(40_000_000).fill(1);
-    const copied = copySnapshot({ name: chain, roundFrom: 1 }, {
-      target: {
-        ...target,
-        put(name, bytes) {
-          tries.set(name, (tries.get(name) ?? 0) + 1);
-          const fails = name.endsWith("000001") && (tries.get(name) ?? 0) <= failures;
-          return fails ? Promise.reject(new Error("SlowDown")) : target.put(name, bytes);
-        },
+Deno.test("a snapshot of which a part can't be stored leaves nothing", async () => {
+  const { target, objects } = targetInMemory();
+  const stored: string[] = [];
+  const pages = new Uint8Array(40_000_000).fill(1);
+  const copied = copySnapshot({ name: chain, roundFrom: 1 }, {
+    target: {
+      ...target,
+      async put(name, bytes) {
+        // It may have been stored all the same.
+        await target.put(name, bytes);
+        stored.push(name);
+        if (name.endsWith("000001")) throw new Error("SlowDown");
       },
-      keys,
-      readPages: (at, bytes) => Promise.resolve(pages.subarray(at, at + bytes)),
-      rest: () => Promise.resolve(),
-    });
-    if (failures === 2) {
-      const { parts, bytes } = await copied;
-      assert.deepEqual([parts, bytes], [3, pages.length]);
-    } else await assert.rejects(copied, /SlowDown/);
-    assert.equal(objects.size, failures === 2 ? 3 : 0);
-    assert.deepEqual([...tries.values()], failures === 2 ? [1, 3, 1] : [1, 3]);
+    },
+    keys,
+    readPages: (at, bytes) => Promise.resolve(pages.subarray(at, at + bytes)),
+    rest: () => Promise.resolve(),
   });
-}
+  await assert.rejects(copied, /SlowDown/);
+  assert.deepEqual([stored.length, objects.size], [2, 0]);
+});
