@@ -10,22 +10,13 @@ import { inScene, stop } from "../support/process/scene.ts";
 import { poll } from "../support/runner/poll.ts";
 import { faultRandom } from "../support/runner/random.ts";
 
-const settings = (endpoint: string) => ({
-  LOG_LEVEL: "info",
-  API_KEY_REQUESTS_PER_SECOND: "0",
-  BACKUP_STREAM_TO: "s3://copies/gatehouse",
-  BACKUP_ENCRYPTION_KEY: backupKey,
-  BACKUP_S3_REGION: storeCredentials.region,
-  BACKUP_S3_ENDPOINT: endpoint,
-  BACKUP_S3_ACCESS_KEY_ID: storeCredentials.accessKeyId,
-  BACKUP_S3_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
-});
+const settings = { LOG_LEVEL: "info", API_KEY_REQUESTS_PER_SECOND: "0", BACKUP_ENCRYPTION_KEY: backupKey };
 
 s3Test(
   "copies under load to a store that fails each fifth request, before or after it was done, and restores all of it",
   async (store) => {
     store.failEach = 5;
-    await inScene({ env: settings(store.endpoint) }, async (scene) => {
+    await inScene({ env: { ...settings, ...store.env } }, async (scene) => {
       const { baseUrl } = await scene.start();
       const { apiKeys } = await signUpForLoad(baseUrl);
       const ledger = new Ledger({ random: faultRandom("continuous_store_test.ts"), apiKeys });
@@ -62,7 +53,7 @@ s3Test("an access key that may not delete only causes a warning", async (store) 
   store.mayDelete = false;
   // An interrupted snapshot.
   await store.target.put("snapshots/000000000001-0123abcd/01234567/000000", new Uint8Array(1));
-  await inScene({ env: settings(store.endpoint) }, async (scene) => {
+  await inScene({ env: { ...settings, ...store.env } }, async (scene) => {
     const { baseUrl } = await scene.start();
     await signUpForLoad(baseUrl);
     await poll(() => scene.program.output().includes("old parts of the continuous backup can't be removed"));

@@ -72,7 +72,7 @@ Deno.test(
         `SELECT (SELECT count(text) FROM guest_rows) AS guest_rows,
            (SELECT count(*) FROM users WHERE email LIKE 'guest%') AS accounts`,
       );
-      const sum = inserted.reduce((sum, count) => sum + count, 0);
+      const sum = inserted.reduce((sum, { size }) => sum + size, 0);
       assert.deepEqual({ ...counts }, { guest_rows: sum, accounts: created });
       assert.ok(created > 0, "no account was created");
       await stored.close();

@@ -1,23 +1,38 @@
-// A program that commits to a data file as commands do beside a server, until its standard input ends. Then prints how many rows
-// it has inserted into guest_rows.
+// A program that commits to a data file as commands do beside a server, until its standard input ends. Then prints what it has
+// inserted into guest_rows, and when each row was committed. With `each`, it opens and closes the file for each commit.
+import { Connection } from "../../../db/engine/connection.ts";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { openDatabase } from "../../../db/engine/open.ts";
 
-const [path = ""] = Deno.args;
-const database = await openDatabase({ kind: "file", path, createFolder: false }, {
+const [path = "", opens] = Deno.args;
+const database = opens === "each" ? null : await openDatabase({ kind: "file", path, createFolder: false }, {
   isGuest: true,
   onFatal: (error) => {
     throw error;
   },
 });
+const committed: [string, number][] = [];
 let isRunning = true;
-let inserted = 0;
-const text = "x".repeat(2000);
+
+async function insert(text: string): Promise<void> {
+  if (database !== null) {
+    return void await database.write([sql`INSERT INTO guest_rows (text) VALUES (${text})`]);
+  }
+  const connection = new Connection(path, { readOnly: false, isGuest: true });
+  try {
+    connection.run({ sql: "INSERT INTO guest_rows (text) VALUES (?)", args: [text] });
+  } finally {
+    connection.close();
+  }
+  await new Promise((resolve) => setTimeout(resolve));
+}
+
 const inserting = (async () => {
   while (isRunning) {
+    const marker = crypto.randomUUID();
     try {
-      await database.write([sql`INSERT INTO guest_rows (text) VALUES (${text})`]);
-      inserted++;
+      await insert(marker.padEnd(2000, "x"));
+      committed.push([marker, Date.now()]);
     } catch (error) {
       // The server has the lock.
       if (!(error instanceof DatabaseError) || error.kind !== "unavailable") throw error;
@@ -27,5 +42,5 @@ const inserting = (async () => {
 await Deno.stdin.readable.pipeTo(new WritableStream());
 isRunning = false;
 await inserting;
-await database.close();
-Deno.stdout.writeSync(new TextEncoder().encode(String(inserted)));
+await database?.close();
+await new Blob([JSON.stringify(committed)]).stream().pipeTo(Deno.stdout.writable);

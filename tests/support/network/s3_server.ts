@@ -14,6 +14,8 @@ const bucket = "copies";
 export interface S3Server {
   readonly endpoint: string;
   readonly target: S3Target;
+  /** Settings of a server that copies to it. */
+  readonly env: Readonly<Record<`BACKUP_S3_${string}` | "BACKUP_STREAM_TO", string>>;
   /**
    * Each n-th request fails, in turn before it reaches the server and after it was done. The ones that failed succeed the next time.
    */
@@ -97,7 +99,14 @@ async function withServer(test: (server: S3Server) => Promise<void>): Promise<vo
     });
     const endpoint = `http://127.0.0.1:${proxy.addr.port}`;
     const target = new S3Target({ kind: "s3", bucket, prefix: "gatehouse", endpoint, ...storeCredentials });
-    await test(Object.assign(state, { endpoint, target }));
+    const env = {
+      BACKUP_STREAM_TO: `s3://${bucket}/gatehouse`,
+      BACKUP_S3_REGION: storeCredentials.region,
+      BACKUP_S3_ENDPOINT: endpoint,
+      BACKUP_S3_ACCESS_KEY_ID: storeCredentials.accessKeyId,
+      BACKUP_S3_SECRET_ACCESS_KEY: storeCredentials.secretAccessKey,
+    };
+    await test(Object.assign(state, { endpoint, target, env }));
   } finally {
     await proxy.shutdown();
     program.kill("SIGKILL");
@@ -108,7 +117,7 @@ async function withServer(test: (server: S3Server) => Promise<void>): Promise<vo
 
 function proxyTo(
   port: number,
-  { Signer, state }: { Signer: Signer; state: Omit<S3Server, "endpoint" | "target"> },
+  { Signer, state }: { Signer: Signer; state: Omit<S3Server, "endpoint" | "target" | "env"> },
 ): (request: Request) => Promise<Response> {
   let requests = 0;
   const again = new Set<string>();

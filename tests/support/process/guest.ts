@@ -9,13 +9,21 @@ export function createGuestRows(path: string): void {
   connection.close();
 }
 
-/** Commits in its own process. @returns Ends it, and returns how many rows it has inserted. */
-export function startGuest(path: string): () => Promise<number> {
+/**
+ * Commits in its own process.
+ *
+ * @param options `opens`: the file, once or for each commit, as its last connection if no one else has it open.
+ * @returns Ends it, and returns the markers of the rows that it has inserted, and when each was committed.
+ */
+export function startGuest(
+  path: string,
+  { opens = "once" }: { opens?: "once" | "each" } = {},
+): () => Promise<Map<string, number>> {
   const program = new URL("../database/guest_program.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "--no-prompt", "--cached-only", `--config=${thisRoot}deno.json`, "--allow-all"],
-      ...[program, path],
+      ...[program, path, opens],
     ],
     stdin: "piped",
     stdout: "piped",
@@ -23,6 +31,6 @@ export function startGuest(path: string): () => Promise<number> {
   return async () => {
     const output = new Response(child.stdout).text();
     await child.stdin.close();
-    return Number(await output);
+    return new Map(JSON.parse(await output) as [string, number][]);
   };
 }
