@@ -53,6 +53,8 @@ export class Copier {
   readonly #options: CopierOptions;
   readonly #limits: typeof defaultLimits;
   #chain: Chain | null = null;
+  /** Everything that was committed before this time is copied. */
+  #completeAt = 0;
   #log: Deno.FsFile | undefined;
   /** The frame at which the last turn was taken, without completing the data file. */
   #turnedAt = -Infinity;
@@ -84,6 +86,7 @@ export class Copier {
   /** Continues the copy of an earlier run. */
   resume({ head, hash, isSealed }: Resume): void {
     const { chain: name, number, position, roundFrom } = head;
+    this.#completeAt = head.startedAt;
     this.#chain = { name, number, previous: hash, position: isSealed ? null : position, roundFrom };
   }
 
@@ -98,6 +101,7 @@ export class Copier {
       roundFrom: after + 1,
     };
     this.#turnedAt = -Infinity;
+    this.#completeAt = 0;
     this.#isAhead = this.#isLate = false;
     return true;
   }
@@ -157,12 +161,17 @@ export class Copier {
     for (let hasMore = true; hasMore && this.#chain !== null;) {
       this.#log ??= Deno.openSync(`${path}-wal`);
       const chain: Chain = this.#chain;
-      const startedAt = clock();
+      const readAt = clock();
       const part = readLog(reading(this.#log), chain.position, this.#limits);
       // What was read before is complete only if the log is still held.
       this.#requireHeld();
       last = part === null ? 0 : part.pages.size * part.pageSize;
-      if (part === null) break;
+      // The rest of the log may have been committed before, too.
+      const startedAt = part?.hasMore ? this.#completeAt : readAt;
+      if (part === null) {
+        this.#completeAt = startedAt;
+        break;
+      }
       turns.showLife();
       const number = chain.number + 1;
       const roundFrom = part.beginsRound ? number : chain.roundFrom;
@@ -175,7 +184,8 @@ export class Copier {
       const name = segmentName(chain.name, number, endedAt);
       const head = { chain: chain.name, number, previous: chain.previous, startedAt, endedAt, roundFrom };
       const bytes = seal(name, encodeSegment(part, head), keys);
-      spool.addSegment(name, bytes);
+      spool.addSegment(name, bytes, startedAt);
+      this.#completeAt = startedAt;
       this.#chain = { name: chain.name, number, previous: hashOf(bytes), position: part.position, roundFrom };
       hasMore = part.hasMore;
     }

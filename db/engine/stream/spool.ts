@@ -16,11 +16,13 @@ import {
 
 export interface SpooledSegment extends PointName {
   readonly bytes: number;
+  /** With it, everything that was committed before this time is copied; 0 if that isn't known. */
+  readonly safeAt: number;
 }
 
 /** The end of a copy that the next run continues. */
 export interface Resume {
-  readonly head: Pick<SegmentHead, "chain" | "number" | "position" | "roundFrom">;
+  readonly head: Pick<SegmentHead, "chain" | "number" | "startedAt" | "position" | "roundFrom">;
   readonly hash: string;
   /** True if the log was complete and has been removed: the next one is new. */
   readonly isSealed: boolean;
@@ -36,7 +38,9 @@ export class Spool {
     Deno.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     this.#segments = [...Deno.readDirSync(this.#folder)].flatMap(({ name: file }) => {
       const point = parseSegmentName(file.replaceAll("_", "/"));
-      return point === null ? [] : [{ ...point, bytes: Deno.statSync(this.#path(point.name)).size }];
+      if (point === null) return [];
+      // The names of a former run's segments have only this time.
+      return [{ ...point, safeAt: point.endedAt, bytes: Deno.statSync(this.#path(point.name)).size }];
     }).sort((one, other) => one.name < other.name ? -1 : 1);
   }
 
@@ -50,9 +54,9 @@ export class Spool {
   }
 
   /** Adds a segment, the newest one. */
-  addSegment(name: string, bytes: Uint8Array): void {
+  addSegment(name: string, bytes: Uint8Array, safeAt: number): void {
     this.add(name, bytes);
-    this.#segments.push({ ...parseSegmentName(name) as PointName, bytes: bytes.length });
+    this.#segments.push({ ...parseSegmentName(name) as PointName, safeAt, bytes: bytes.length });
   }
 
   /** Removes the oldest segment. */
@@ -120,13 +124,13 @@ export class Spool {
       const last = this.#segments.at(-1);
       if (last === undefined) return null;
       const bytes = this.read(last.name);
-      const { head: { chain, number, position, roundFrom } } = decodeSegment(unseal(last.name, bytes, keys));
-      const found = { head: { chain, number, position, roundFrom }, hash: hashOf(bytes) };
+      const { head } = decodeSegment(unseal(last.name, bytes, keys));
+      const found = { head, hash: hashOf(bytes) };
       if (logSize(path) > 0) {
         using log = Deno.openSync(`${path}-wal`);
-        return logContinues(reading(log), position) ? { ...found, isSealed: false } : null;
+        return logContinues(reading(log), head.position) ? { ...found, isSealed: false } : null;
       }
-      return this.isSealed(path, number) ? { ...found, isSealed: true } : null;
+      return this.isSealed(path, head.number) ? { ...found, isSealed: true } : null;
     } catch {
       // Another key, a cut of power, or files of someone else: a new copy is always right.
       return null;

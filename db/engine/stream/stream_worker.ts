@@ -265,7 +265,7 @@ class Stream {
     await this.#target.put(next.name, this.#spool.read(next.name));
     this.#uploaded = next.name;
     while (this.#spool.segments[0]?.name !== next.name) this.#spool.removeFirst();
-    if (this.#isRestorable()) this.#state.setSafeAt(next.endedAt);
+    if (this.#isRestorable() && next.safeAt > 0) this.#state.setSafeAt(next.safeAt);
     return true;
   }
 

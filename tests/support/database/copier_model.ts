@@ -38,6 +38,7 @@ export class CopierModel {
   between = () => {};
   /** Runs before the log is read. */
   beforeRead = () => {};
+  time = () => Date.now();
 
   constructor(readonly path: string) {
     Deno.writeFileSync(path, new Uint8Array());
@@ -63,7 +64,7 @@ export class CopierModel {
       },
       clock: () => {
         this.beforeRead();
-        return Date.now();
+        return this.time();
       },
       limits: this.limits,
       turns: {

@@ -83,6 +83,32 @@ Deno.test("copies nearly everything before a turn, and tries one that came too l
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("a segment that leaves out a part of the log begins when the one before it did", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-copier-" });
+  const model = new Model(`${folder}/model.db`);
+  const { copier, server, spool, limits } = model;
+  limits.checkpointFrames = 1_000;
+  // Each is another one.
+  let now = 1;
+  model.time = () => now++;
+  assert.ok(copier.begin(0));
+  copier.step();
+  const idleAt = now;
+  copier.step();
+  for (let n = 0; n < 3; n++) {
+    server.run({ sql: "INSERT INTO items (text) VALUES (?)", args: ["x".repeat(limits.bytesMax)] });
+  }
+  copier.step();
+  server.exec("PRAGMA user_version = 0");
+  const nextAt = now;
+  copier.step();
+  const heads = spool.segments.map(({ name }) => decodeSegment(unseal(name, spool.read(name), [key])).head);
+  assert.deepEqual(heads.map(({ startedAt }) => startedAt), [1, idleAt, idleAt, idleAt, nextAt]);
+  assert.deepEqual(spool.segments.map(({ safeAt }) => safeAt), heads.map(({ startedAt }) => startedAt));
+  model.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("copies everything in one step when a large change makes the database smaller", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-copier-" });
   const model = new Model(`${folder}/model.db`);

@@ -11,7 +11,7 @@ Deno.test("segments continue a target only if it has the one before them, as a c
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-spool-" });
   const spoolOf = (...names: string[]) => {
     const spool = new Spool(`${folder}/${crypto.randomUUID()}.db`);
-    for (const one of names) spool.addSegment(one, new Uint8Array(1));
+    for (const one of names) spool.addSegment(one, new Uint8Array(1), 0);
     return spool;
   };
   const last = (number: number, endedAt?: number) => parseSegmentName(name(number, endedAt));
