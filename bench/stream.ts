@@ -1,7 +1,6 @@
 // Compares a server with a continuous backup to a folder with one without: the rate and the 99th percentile of single records, in turn
-// within one run, with ten times as many turns as usual. Run it with `deno run --no-prompt --allow-all bench/stream.ts`. BENCH_ROUNDS and BENCH_SECONDS as in main.ts.
+// within one run. Run it with `deno run --no-prompt --allow-all bench/stream.ts`. BENCH_ROUNDS and BENCH_SECONDS as in main.ts.
 import { backupIs, backupKey, segmentsIn } from "../tests/support/process/continuous.ts";
-import { replaceModule, writeConfig } from "../tests/support/process/config.ts";
 import { inScene, type Scene, stop } from "../tests/support/process/scene.ts";
 import { signUp } from "./account.ts";
 import { processorMs } from "./cpu.ts";
@@ -14,12 +13,6 @@ const rounds = whole("BENCH_ROUNDS", 9);
 const seconds = whole("BENCH_SECONDS", 5);
 const connections = whole("BENCH_CONNECTIONS", 64);
 
-const shortTurns = replaceModule({
-  importer: "db/engine/stream/copier.ts",
-  module: "domain/stream_limits.ts",
-  replacement: "bench/short_turns.ts",
-});
-
 type Round = LoadResult & { readonly costs: number };
 
 async function main(): Promise<void> {
@@ -30,18 +23,13 @@ async function main(): Promise<void> {
   try {
     await inScene({ env }, (without) =>
       inScene({ env: streaming }, async (with_) => {
-        const config = await writeConfig(with_.folder, shortTurns);
-        await Promise.all([without, with_].map((scene) => scene.start({ config })));
+        await Promise.all([without, with_].map((scene) => scene.start()));
         await backupIs(with_.baseUrl, "ok");
         print(await measure({ without, with: with_ }));
         await stop(with_.program);
         const heads = segmentsIn(target).map(({ head }) => head);
-        const turns = new Set(heads.map(({ roundFrom }) => roundFrom)).size - 1;
-        printLine(
-          `${heads.length} segments, ${turns} turns, ${
-            new Set(heads.map(({ chain }) => chain)).size - 1
-          } gaps`,
-        );
+        const changes = (what: "roundFrom" | "chain") => new Set(heads.map((head) => head[what])).size - 1;
+        printLine(`${heads.length} segments, ${changes("roundFrom")} turns, ${changes("chain")} gaps`);
       }));
   } finally {
     await Deno.remove(target, { recursive: true });
