@@ -11,7 +11,7 @@ import {
 import { Ledger } from "../support/meter/ledger.ts";
 import { sendRequest, signUpForLoad } from "../support/meter/load.ts";
 import { checkAllUsage, storedInFile } from "../support/meter/stored_usage.ts";
-import { replaceModules, writeConfig } from "../support/process/config.ts";
+import { replaceModule, replaceModules, writeConfig } from "../support/process/config.ts";
 import {
   backupHealth,
   backupIs,
@@ -289,6 +289,52 @@ Deno.test(
       assert.equal(chains(target), 2);
       await isRestorable(scene, target);
     }),
+);
+
+Deno.test(
+  "while something reads the data file for long, the log grows without a gap, and is used again afterwards",
+  { timeout: faultsTimeoutMs },
+  () => {
+    const config = replaceModule({
+      importer: "db/engine/stream/copier.ts",
+      module: "domain/stream_limits.ts",
+      replacement: "tests/support/process/short_log_limit.ts",
+    });
+    return withCopy({ config }, async ({ scene, target, apiKeys: [apiKey = ""] }) => {
+      const { baseUrl, path } = scene;
+      const last = () => segmentsIn(target).at(-1)?.head ?? assert.fail();
+      await backupIs(baseUrl, "ok");
+      const guest = guestOf(path, 20);
+      const reader = new Connection(path, { readOnly: true });
+      reader.exec("BEGIN");
+      reader.first({ sql: "SELECT 1 FROM sqlite_schema", args: [] });
+      let steps = 0;
+      const commit = async () => {
+        guest.commit();
+        await recordFor(baseUrl, { apiKey, key: `step${steps++}` });
+      };
+      // Ten turns and more, and beyond the length that is too long if the copier is late.
+      while (steps < repeats({ quick: 80, full: 2_000 })) await commit();
+      const { roundFrom } = last();
+      await poll(() => (last().position?.frame ?? 0) > 1_500);
+      assert.deepEqual([last().roundFrom, chains(target)], [roundFrom, 1]);
+      assert.equal((await backupHealth(baseUrl)).state, "ok");
+      reader.close();
+      const bytes = logBytes(scene);
+      assert.ok(bytes > 1_500 * 4_120, `${bytes} bytes of log`);
+      for (const end = steps + 10; steps < end;) {
+        const { number } = last();
+        await commit();
+        await poll(() => last().number > number);
+      }
+      assert.notEqual(last().roundFrom, roundFrom);
+      assert.ok(logBytes(scene) < bytes + 300 * 4_120, `${logBytes(scene)} bytes of log after ${bytes}`);
+      guest.close();
+      await stop(scene.program);
+      assert.equal(chains(target), 1);
+      await isRestorable(scene, target);
+    });
+  },
 );
 
 Deno.test("without the setting, nothing of the continuous backup is loaded, and the log is checkpointed at 80 MB", () =>
