@@ -67,7 +67,9 @@ async function killAndRestore({ target, from, rounds, env: more = {} }: {
     const lostMs: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const { program } = scene;
-      await backupIs(program.baseUrl, "ok");
+      await backupIs(program.baseUrl, "ok").catch((error) =>
+        assert.fail(`${error.message}\n${program.output()}`)
+      );
       const before = await newest();
       const load = startLoad({ ledger, random, targets: [program.baseUrl] });
       const times = noteTimes(ledger);
@@ -115,8 +117,8 @@ async function killAndRestore({ target, from, rounds, env: more = {} }: {
 }
 
 /** In turn, guests open the file for each commit, and stay. */
-function guestOf(round: number): { opens: "once" | "each" } {
-  return { opens: round % 2 === 0 ? "each" : "once" };
+function guestOf(round: number): { opens: "once" | "each"; pauseMs: number } {
+  return { opens: round % 2 === 0 ? "each" : "once", pauseMs: 20 };
 }
 
 async function guestMarkersIn(file: string): Promise<Set<string>> {

@@ -8,7 +8,7 @@ import { s3Test, storeCredentials } from "../support/network/s3_server.ts";
 import { backupIs, backupKey } from "../support/process/continuous.ts";
 import { inScene, stop } from "../support/process/scene.ts";
 import { poll } from "../support/runner/poll.ts";
-import { faultRandom } from "../support/runner/random.ts";
+import { faultRandom, letOthersRun } from "../support/runner/random.ts";
 
 const settings = { LOG_LEVEL: "info", API_KEY_REQUESTS_PER_SECOND: "0", BACKUP_ENCRYPTION_KEY: backupKey };
 
@@ -63,6 +63,26 @@ s3Test("an access key that may not delete only causes a warning", async (store) 
     const end = await scene.run("backup", "verify", "s3://copies/gatehouse");
     assert.match(end.stdout, /can be restored/, end.stderr);
   });
+});
+
+s3Test("a snapshot is complete only when the segments that it needs are stored", async (store) => {
+  const held = Promise.withResolvers<void>();
+  const stored: string[] = [];
+  const has = (folder: string) => stored.some((path) => path.includes(`/${folder}/`));
+  store.beforePut = async (path) => {
+    if (path.includes("/segments/")) await held.promise;
+    stored.push(path);
+  };
+  await inScene({ env: { ...settings, ...store.env } }, async (scene) => {
+    await scene.start();
+    await poll(() => has("snapshots"));
+    // Otherwise it would be completed now.
+    await letOthersRun(1_000);
+    assert.ok(!has("manifests"));
+    held.resolve();
+    await backupIs(scene.baseUrl, "ok");
+    assert.ok(has("manifests"));
+  }).finally(held.resolve);
 });
 
 s3Test("stores, lists page by page, reads and removes objects", async (store) => {

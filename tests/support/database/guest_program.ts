@@ -4,7 +4,7 @@ import { Connection } from "../../../db/engine/connection.ts";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { openDatabase } from "../../../db/engine/open.ts";
 
-const [path = "", opens] = Deno.args;
+const [path = "", opens, pauseMs] = Deno.args;
 const database = opens === "each" ? null : await openDatabase({ kind: "file", path, createFolder: false }, {
   isGuest: true,
   onFatal: (error) => {
@@ -24,7 +24,6 @@ async function insert(text: string): Promise<void> {
   } finally {
     connection.close();
   }
-  await new Promise((resolve) => setTimeout(resolve));
 }
 
 const inserting = (async () => {
@@ -33,6 +32,7 @@ const inserting = (async () => {
     try {
       await insert(marker.padEnd(2000, "x"));
       committed.push([marker, Date.now()]);
+      await new Promise((resolve) => setTimeout(resolve, Number(pauseMs)));
     } catch (error) {
       // The server has the lock.
       if (!(error instanceof DatabaseError) || error.kind !== "unavailable") throw error;

@@ -26,6 +26,8 @@ export interface S3Server {
   pageObjects: number;
   /** If false, the access key may not delete. */
   mayDelete: boolean;
+  /** Called before an object is stored. */
+  beforePut: (path: string) => Promise<void>;
   /** How many requests have failed before and after they were done. */
   readonly failed: { before: number; after: number };
 }
@@ -86,6 +88,7 @@ async function withServer(test: (server: S3Server) => Promise<void>): Promise<vo
   const state = {
     ...{ failEach: Infinity, failWith: 503, mayDelete: true, pageObjects: 1_000 },
     failed: { before: 0, after: 0 },
+    beforePut: () => Promise.resolve(),
   };
   const proxy = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
@@ -145,6 +148,7 @@ function proxyTo(
       state.failed.before++;
       return failure(state.failWith, "SlowDown");
     }
+    if (request.method === "PUT") await state.beforePut(pathname);
     const isList = request.method === "GET" && search.includes("list-type");
     const response = await fetch(
       `http://127.0.0.1:${port}${pathname}${search}${isList ? `&max-keys=${state.pageObjects}` : ""}`,

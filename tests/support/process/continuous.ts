@@ -70,7 +70,7 @@ export async function backupIs(baseUrl: string, state: string): Promise<void> {
   await poll(async () => {
     const health = last = await backupHealth(baseUrl);
     return health.state === state && (state !== "ok" || health.behindSeconds !== null);
-  }).catch(() => assert.fail(`not ${state}: ${JSON.stringify(last)}`));
+  }).catch((error) => assert.fail(`not ${state}: ${JSON.stringify(last)}: ${error}`));
 }
 
 /**

@@ -12,18 +12,19 @@ export function createGuestRows(path: string): void {
 /**
  * Commits in its own process.
  *
- * @param options `opens`: the file, once or for each commit, as its last connection if no one else has it open.
+ * @param options `opens`: the file, once or for each commit, as its last connection if no one else has it open. `pauseMs`: after
+ *   each commit.
  * @returns Ends it, and returns the markers of the rows that it has inserted, and when each was committed.
  */
 export function startGuest(
   path: string,
-  { opens = "once" }: { opens?: "once" | "each" } = {},
+  { opens = "once", pauseMs = 0 }: { opens?: "once" | "each"; pauseMs?: number } = {},
 ): () => Promise<Map<string, number>> {
   const program = new URL("../database/guest_program.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "--no-prompt", "--cached-only", `--config=${thisRoot}deno.json`, "--allow-all"],
-      ...[program, path, opens],
+      ...[program, path, opens, String(pauseMs)],
     ],
     stdin: "piped",
     stdout: "piped",
