@@ -13,14 +13,14 @@ import {
 
 /** The subjects from the ground up, and the most lines that each has in db/, services/, views/ and routes/. A change that needs more raises it. */
 const linesMax: Readonly<Record<string, number>> = {
-  access: 4_820,
-  outbox: 6_520,
-  meter: 26_780,
-  keys: 6_350,
-  billing: 6_330,
-  people: 15_160,
-  oauth: 6_270,
-  console: 7_790,
+  access: 4_750,
+  outbox: 6_490,
+  meter: 26_600,
+  keys: 6_340,
+  billing: 6_210,
+  people: 14_770,
+  oauth: 6_010,
+  console: 7_680,
 };
 const order = Object.keys(linesMax);
 
