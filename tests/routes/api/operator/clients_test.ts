@@ -76,6 +76,22 @@ testApp(
   settings,
 );
 
+testApp("keeps changes that are made at the same time, or rejects them", async (test) => {
+  const { send } = await operatorOf(test);
+  const { body: { client: before } } = await send("POST", grafana);
+  const changes = [{ name: "Charts" }, { consent: false }, { enabled: false }, {
+    groupNames: { operator: "staff" },
+  }];
+  const sent = await Promise.all(changes.map((change) => send(`PATCH /${before.id}`, change)));
+  const kept = changes.filter((_, n) => sent[n]?.status === 200);
+  assert.ok(
+    kept.length > 0 && sent.every(({ status }) => status === 200 || status === 503),
+    JSON.stringify(sent),
+  );
+  const { body } = await send(`GET /${before.id}`);
+  assert.deepEqual(body.client, Object.assign({}, before, ...kept));
+}, settings);
+
 testApp("gives a public application no secret", async (test) => {
   const { send } = await operatorOf(test);
   const { body } = await send("POST", {
