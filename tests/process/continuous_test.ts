@@ -175,7 +175,7 @@ Deno.test("a second server doesn't copy to a target that is in use, says so, and
     await inScene({ env: scene.options.env }, async (other) => {
       await other.start();
       await backupIs(other.baseUrl, "refused");
-      assert.match(other.program.output(), /another server copies to this target/);
+      await poll(() => /another server copies to this target/.test(other.program.output()));
       assert.match(await (await fetch(`${other.baseUrl}/metrics`)).text(), /^gatehouse_stream_ok 0$/m);
       await backupIs(scene.baseUrl, "ok");
       assert.equal(objectsIn(target, "manifests").length, before);
