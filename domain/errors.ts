@@ -92,6 +92,8 @@ export const errorStatuses = {
 /** Returns the message of anything thrown. Errors of the operating system are cut to the reason, such as "permission denied". */
 export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
+  // From Deno 2.9 on, only the cause has the reason.
+  if (message === "fetch failed" && error instanceof Error && error.cause) return messageOf(error.cause);
   const [, reason] = /^([^(]+) \(os error \d+\)/.exec(message) ?? [];
   return reason === undefined ? message : reason.charAt(0).toLowerCase() + reason.slice(1);
 }

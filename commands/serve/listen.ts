@@ -21,6 +21,9 @@ import type { ProgramLog } from "./log.ts";
 
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
+/** Until Deno 2.9, responses are compressed by default, and its types lack the option. */
+export const servingOptions: object = { automaticCompression: true };
+
 interface ListenOptions {
   readonly hostname: string;
   /** 0 for any free port, which then stays the same. */
@@ -96,7 +99,7 @@ export class Listener {
     const abort = new AbortController();
     const before = findSockets();
     const http = Deno.serve(
-      { hostname, port, reusePort: sharesPort, signal: abort.signal, onListen: () => {} },
+      { hostname, port, reusePort: sharesPort, signal: abort.signal, onListen: () => {}, ...servingOptions },
       (request, info) => this.#handle(server, request, info),
     );
     const completed = () => {

@@ -1,5 +1,6 @@
 // Writes with a cookie: accepted from the service's own pages and from programs, rejected from other sites.
 import assert from "node:assert/strict";
+import { servingOptions } from "../../commands/serve/listen.ts";
 import { createTestKey, type TestApp, testApp, testPassword } from "../support/app/app.ts";
 import { assertOutcome } from "../support/app/rows.ts";
 
@@ -55,7 +56,7 @@ testApp("rejects requests without origin headers that need no preflight", async 
 
 testApp("lets pages be compressed only if another site has not opened them", async (test) => {
   const { cookie } = await test.signUp();
-  const server = Deno.serve({ port: 0, onListen: () => {} }, test.app.fetch);
+  const server = Deno.serve({ port: 0, onListen: () => {}, ...servingOptions }, test.app.fetch);
   const curl = async (path: string, site: string, more: readonly string[] = []) => {
     const { stdout } = await new Deno.Command("curl", {
       args: [

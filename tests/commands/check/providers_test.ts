@@ -59,7 +59,7 @@ Deno.test("check reaches each provider, and says what is wrong in a sentence", (
       insert("hub", { issuer, kind: "github" }),
       insert("lost", { issuer, secret: new Secrets([new Uint8Array(32)]).seal("lost", "canary") }),
       insert("other", { issuer: other }),
-      insert("gone", { issuer: "http://127.0.0.1:1" }),
+      insert("gone", { issuer: "http://127.0.0.1:2" }),
       insert("own", { issuer: other, organization: "org_1" }),
     ]);
     const results = await found(database);
@@ -77,7 +77,7 @@ Deno.test("check reaches each provider, and says what is wrong in a sentence", (
     const gone = results.find((one) => one.startsWith("Provider gone: wrong: "));
     assert.match(
       gone ?? "",
-      /http:\/\/127\.0\.0\.1:1\/\.well-known\/openid-configuration can't be reached: .*refused/,
+      /http:\/\/127\.0\.0\.1:2\/\.well-known\/openid-configuration can't be reached: .*refused/,
     );
   }));
 
