@@ -36,7 +36,8 @@ export function testFiles(subjects: readonly string[]): string[] {
 
 /**
  * Writes modules that import many test files each, because loading the app takes longer than most tests. The files of a share must
- * not change anything that other files see, such as `globalThis` or the environment.
+ * not change anything that other files see, such as `globalThis` or the environment. They are loaded one after another: Deno 2.7 panics
+ * or hangs when it loads Express together with a module that has `await` at its top level.
  *
  * @returns The paths of the modules, those that take longest first.
  */
@@ -47,7 +48,10 @@ export async function sharesOf(files: readonly string[], folder: string): Promis
   return await Promise.all(
     shares.flat().map(async (share, index) => {
       const path = `${folder}/share_${index + 1}_test.ts`;
-      await Deno.writeTextFile(path, share.map((file) => `import "file://${root}${file}";\n`).join(""));
+      await Deno.writeTextFile(
+        path,
+        share.map((file) => `await import("file://${root}${file}");\n`).join(""),
+      );
       return path;
     }),
   );
