@@ -1,5 +1,5 @@
 // The types that all routes share: the context of a request, and the parts of the app.
-import type { Context, Hono, MiddlewareHandler } from "hono";
+import type { Context, Hono } from "hono";
 import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/access/actor.ts";
 import type { AppError } from "../domain/errors.ts";
@@ -40,6 +40,8 @@ export interface AppEnv {
     /** True for endpoints whose responses no browser shows, outside of `/api/`. */
     isForPrograms: boolean | undefined;
     error: AppError | undefined;
+    /** The pattern of the request's route; undefined as long as it isn't known. */
+    route: string | undefined;
     /** True if the request came with valid session cookies of two people, which were cleared. */
     hasConflict: boolean | undefined;
   };
@@ -51,7 +53,6 @@ export interface AppEnv {
 
 export type AppContext = Context<AppEnv>;
 export type App = Hono<AppEnv>;
-export type AppMiddleware = MiddlewareHandler<AppEnv>;
 
 /** The log for the operator. Never contains secrets. */
 export interface Log {

@@ -30,5 +30,5 @@ export function knownRoutes(app: Hono<AppEnv>) {
 
 /** Returns the pattern of the request's route, such as `/api/portal/api-keys/:id`; an empty text when no route matches. */
 export function routePattern(c: AppContext): string {
-  return matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"))?.path ?? "";
+  return c.get("route") ?? matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"))?.path ?? "";
 }

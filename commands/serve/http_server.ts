@@ -61,7 +61,7 @@ export class HttpServer {
     const unreadyReason = async () => this.#isReady ? await services.unreadyReason() : "starting";
     this.#services = services;
     this.#sweeping = setInterval(() => services.deadlines.sweep(), sweepIntervalMs);
-    this.#app = createHotApp({
+    const parts: AppParts = {
       config: this.config,
       services: { ...services, unreadyReason },
       log: this.#log,
@@ -69,7 +69,8 @@ export class HttpServer {
       metrics,
       allMetrics,
       streamState,
-    }, { version });
+    };
+    this.#app = createHotApp(parts, async () => (await import("../../app.ts")).createApp(parts, { version }));
     return metrics.collect;
   }
 

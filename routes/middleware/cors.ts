@@ -2,21 +2,22 @@
 // setting up a product.
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
-import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
+import type { AppContext, AppParts } from "../env.ts";
 
 const methods = "GET, HEAD, POST, DELETE";
 const preflightSeconds = 600;
 /** A proxy that forwards its client's method would take a successful preflight as permission. */
 const withoutPreflight = "/api/auth/forward";
 
-/**
- * Adds CORS headers to every response. Must be the outermost middleware: to a page, a response that it can't read looks like a
- * network error.
- */
-export function cors(parts: AppParts): AppMiddleware {
+/** True for paths of the sign-in API, which pages of products call. */
+export function isShared(path: string): boolean {
+  return /^\/api\/auth(\/|$)/.test(path);
+}
+
+/** Returns a function that adds CORS headers to a response: to a page, one that it can't read looks like a network error. */
+export function cors(parts: AppParts): (c: AppContext) => void {
   const { config } = parts;
-  return async function corsMiddleware(c, next) {
-    await next();
+  return function setCorsHeaders(c) {
     const { headers } = c.res;
     headers.set("Vary", "Origin");
     const origin = c.req.header("Origin");
@@ -43,20 +44,20 @@ export function cors(parts: AppParts): AppMiddleware {
 }
 
 /**
- * Responds to preflight requests. {@linkcode cors} adds the headers.
+ * Responds to a preflight request. {@linkcode cors} adds the headers.
  *
  * @throws {AppError} `cross_site`, naming an origin that is missing from `ALLOWED_ORIGINS`.
  */
-export function preflight(config: Pick<Config, "baseUrl" | "allowedOrigins">): AppMiddleware {
-  return async function preflightMiddleware(c, next) {
-    if (!isPreflight(c)) return await next();
-    const unlisted = unlistedOrigin(c, config);
-    if (unlisted !== null) throw new AppError("cross_site", unlistedOriginText(unlisted, config));
-    c.res = new Response(null, { status: 204 });
-  };
+export function preflight(
+  c: AppContext,
+  config: Pick<Config, "baseUrl" | "allowedOrigins">,
+): Response {
+  const unlisted = unlistedOrigin(c, config);
+  if (unlisted !== null) throw new AppError("cross_site", unlistedOriginText(unlisted, config));
+  return new Response(null, { status: 204 });
 }
 
-function isPreflight(c: AppContext): boolean {
+export function isPreflight(c: AppContext): boolean {
   return c.req.method === "OPTIONS" && c.req.path !== withoutPreflight &&
     c.req.header("Access-Control-Request-Method") !== undefined;
 }

@@ -1,5 +1,5 @@
-// Wraps every route: gives each request an id, rejects oversized and malformed requests, and sets the headers of every
-// response, including errors and redirects.
+// What happens around every handler: gives each request an id, rejects oversized and malformed requests, and sets the headers of
+// every response, including errors and redirects.
 import { randomBytes } from "node:crypto";
 import type { Config } from "../../config.ts";
 import type { ClientInfo } from "../../domain/access/actor.ts";
@@ -11,8 +11,9 @@ import { createPermutation } from "../../domain/meter/permutation.ts";
 import { closeUnfinished, hasMore } from "../body.ts";
 import { clientAddress, isUnknownProxy, peerAddress } from "../client_address.ts";
 import { sessionTokens } from "../cookies.ts";
-import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
+import type { AppContext, AppParts } from "../env.ts";
 import { isUpdate } from "../portal/choice.ts";
+import { cors, isPreflight, isShared, preflight } from "./cors.ts";
 
 /** @param ancestors Whose pages may have this one in a frame. */
 const contentSecurityPolicy = (ancestors: string) =>
@@ -40,14 +41,20 @@ const hstsSeconds = 2 * 365 * 24 * 3600;
 /** Checks a request before anything else does. @throws {AppError} To reject it. */
 export type Guard = (c: AppContext) => void;
 
-/** Creates the outermost middleware but CORS. */
+/** Calls a handler, which returns the response or has set it, and returns the response with everything that all have. */
+export type Lifecycle = (
+  c: AppContext,
+  handle: (c: AppContext) => Response | Promise<Response | void>,
+) => Promise<Response>;
+
+/** Creates what is around every handler. One function, because each middleware costs a promise or two. */
 export function requestLifecycle(parts: AppParts, options: {
-  /** Run in order. Plain functions, because each middleware costs a promise or two. */
+  /** Run in order. */
   guards: readonly Guard[];
   errorResponse: (error: unknown, c: AppContext) => Response | Promise<Response>;
   /** Counts and notes a response. `startedAt`: when its request arrived, by `performance.now()`. */
   onResponse: (c: AppContext, startedAt: number) => void;
-}): AppMiddleware {
+}): Lifecycle {
   const { guards, errorResponse, onResponse } = options;
   const { config, log } = parts;
   const programHeaders = securityHeaders(config);
@@ -59,7 +66,8 @@ export function requestLifecycle(parts: AppParts, options: {
   const embedOrigins = config.embedOrigins.length === 0 ? "'none'" : config.embedOrigins.join(" ");
   const embeddedHeaders = [...programHeaders, ...documentSecurityHeaders(embedOrigins)];
   const nextRequestId = requestIds(parts.services.clock);
-  return async function requestLifecycleMiddleware(c, next) {
+  const setCorsHeaders = cors(parts);
+  return async function respond(c, handle) {
     const startedAt = performance.now();
     const requestId = nextRequestId();
     c.set("requestId", requestId);
@@ -68,7 +76,8 @@ export function requestLifecycle(parts: AppParts, options: {
     c.set("client", new RequestClient(c, config));
     try {
       for (const guard of guards) guard(c);
-      await next();
+      const response = isShared(c.req.path) && isPreflight(c) ? preflight(c, config) : await handle(c);
+      if (response !== undefined) c.res = response;
     } catch (error) {
       c.res = await errorResponse(error, c);
     } finally {
@@ -87,8 +96,10 @@ export function requestLifecycle(parts: AppParts, options: {
     for (const [name, value] of ownHeaders) headers.set(name, value);
     if (isDocument && mayCompress(c)) headers.set("cache-control", "no-store");
     for (const [name, value] of c.get("responseHeaders") ?? []) headers.set(name, value);
+    if (isShared(c.req.path)) setCorsHeaders(c);
     onResponse(c, startedAt);
     log.debug?.("responded", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
+    return c.res;
   };
 }
 

@@ -30,7 +30,7 @@ export class SessionSearch {
     this.#onBackgroundError = parts.onBackgroundError;
     this.#reads = new GatheredReads(async (tokenHashes) => {
       const { config, database, clock } = base;
-      const found = await findSessions(database, tokenHashes, sessionBounds(config, clock()));
+      const found = await findSessions(database, [...new Set(tokenHashes)], sessionBounds(config, clock()));
       return new Map(found.map((session) => [session.tokenHash, session]));
     }, sessionTokensPerReadMax);
   }
@@ -40,17 +40,19 @@ export class SessionSearch {
     const { config, clock } = this.#base;
     const hashes = tokens.map(wellFormedHash);
     const live = await this.#reads.find(hashes.filter((hash) => hash !== null));
-    const found = tokens.flatMap((token, at) => {
-      const session = live.get(hashes[at] ?? "");
-      return session === undefined ? [] : [{ token, ...session }];
-    });
-    const known = found.map(({ token }) => token);
-    const [first] = found;
-    if (first === undefined) return { session: null, conflict: false, known };
-    const { token, session, lastSeenAt, createdAt } = first;
-    if (found.some((other) => other.session.user.id !== session.user.id)) {
-      return { session: null, conflict: true, known };
+    const known: string[] = [];
+    let first: FoundSession | undefined;
+    let conflict = false;
+    for (let at = 0; at < tokens.length; at++) {
+      const found = live.get(hashes[at] ?? "");
+      if (found === undefined) continue;
+      known.push(tokens[at] as string);
+      first ??= found;
+      if (found.session.user.id !== first.session.user.id) conflict = true;
     }
+    if (first === undefined || conflict) return { session: null, conflict, known };
+    const { session, lastSeenAt, createdAt } = first;
+    const token = known[0] as string;
     const now = clock();
     if (now - lastSeenAt >= sessionSeenIntervalMs) this.#updateSeen(session.id, now);
     return {

@@ -1,8 +1,9 @@
 // Runs the whole app in the test's process with its own data file and a clock that the test controls.
 import assert from "node:assert/strict";
 import { createApp } from "../../../app.ts";
+import { createHotApp } from "../../../hot_app.ts";
 import { type Config, parseConfig, type Settings } from "../../../config.ts";
-import type { App } from "../../../routes/env.ts";
+import type { App, AppParts } from "../../../routes/env.ts";
 import { collectAll, type CollectMetrics } from "../../../routes/metric_set.ts";
 import { createMetrics } from "../../../routes/metrics.ts";
 import { processMetrics } from "../../../routes/process_metrics.ts";
@@ -138,13 +139,13 @@ export async function startTestApp(
     processMetrics({ parts, services, version: "0.0.0", clock: base.clock }),
     metrics.collect,
   ];
-  const app = createApp({
+  const app = startedApp({
     config,
     services,
     log: { debug: options.isDebug === true ? write : undefined, warn: write, error: write },
     metrics,
     allMetrics: () => collectAll(metricSources),
-  }, { version: "0.0.0" });
+  });
 
   const send = sender(app, config);
   return {
@@ -184,6 +185,14 @@ export async function startTestApp(
       await opened.dispose();
     },
   };
+}
+
+/** @returns The whole app, whose hot routes respond as those of a thread that has started. */
+export function startedApp(parts: AppParts): App {
+  const app = createApp(parts, { version: "0.0.0" });
+  const { fetch } = app;
+  app.fetch = createHotApp(parts, () => Promise.resolve({ fetch })).fetch;
+  return app;
 }
 
 /** @returns A function that sends requests to an app: see {@linkcode TestApp.send}. */

@@ -1,12 +1,11 @@
 // Another HTTP thread of a test's program: it reaches the parts that exist once per process only by messages.
 import { MessageChannel } from "node:worker_threads";
-import { createApp } from "../../../app.ts";
 import { collectAll, type CollectMetrics } from "../../../routes/metric_set.ts";
 import { createMetrics } from "../../../routes/metrics.ts";
 import { type ProcessParts, remoteProcessParts, servedCalls } from "../../../services/process_parts.ts";
 import { createServices, type Services } from "../../../services/services.ts";
 import { connectCalls } from "../../../services/thread_calls.ts";
-import { sender, type TestApp } from "./app.ts";
+import { sender, startedApp, type TestApp } from "./app.ts";
 
 /** The thread, with the app that it serves. */
 export interface OtherThread extends Pick<TestApp, "app" | "send"> {
@@ -37,7 +36,7 @@ export async function withOtherThread(
   const metrics = createMetrics(services);
   const log = { debug: undefined, warn: fail, error: fail };
   const appParts = { config, services, log, metrics, allMetrics: () => calls.allMetrics() };
-  const app = createApp(appParts, { version: "0.0.0" });
+  const app = startedApp(appParts);
   try {
     await act({ app, parts, services, send: sender(app, config) });
   } finally {
