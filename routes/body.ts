@@ -183,6 +183,9 @@ export async function readText(c: AppContext, bytesMax: number): Promise<{ text:
     return { text: text.includes(replacement) ? strictUtf8.decode(body) : text, bytes: body.length };
   } catch {
     throw new AppError("malformed_request", "The body is not valid UTF-8.");
+  } finally {
+    // The runtime takes 2 KiB for the smallest body. V8 knows nothing of that, and would free it much later.
+    (body.buffer as ArrayBuffer).transfer(0);
   }
 }
 
