@@ -1,6 +1,8 @@
 // Bundles the program: what is compiled, and what tests run. A start then loads about a hundred files instead of 1,400.
 // deno-lint-ignore no-import-prefix
 import { build } from "npm:esbuild@0.28.2";
+// deno-lint-ignore no-import-prefix
+import { decode, encode } from "npm:@jridgewell/sourcemap-codec@1.5.5";
 import { builtFiles, output, programFiles, root, workers } from "./sources.ts";
 
 /** Loaded by its own name: it chooses the add-on of this machine. */
@@ -33,6 +35,7 @@ export async function bundle(folder: string): Promise<string> {
   const dropped = await Promise.all(paths.map(dropLocales));
   if (!dropped.includes(true)) throw new Error("no module of the bundle lists Zod's messages by language");
   await minify(paths, folder);
+  await Promise.all(paths.map(mapLines));
   const placed = new Set<string>();
   for (const path of paths) await placeReferences(path, { folder, placed });
   const missing = [...workers.map(threadName), "dist/"].filter((name) => !placed.has(name));
@@ -69,6 +72,20 @@ async function minify(paths: readonly string[], folder: string): Promise<void> {
     ...{ format: "esm", target: "esnext", minifyWhitespace: true, minifySyntax: true, treeShaking: true },
     ...{ sourcemap: "linked", sourcesContent: false, logLevel: "error" },
   });
+}
+
+/** Shortens a module's map to the first place of each line and to no names, because the binary keeps maps in memory. Stack traces keep their lines. */
+async function mapLines(path: string): Promise<void> {
+  const map = JSON.parse(await Deno.readTextFile(`${path}.map`)) as { mappings: string; names: string[] };
+  const mappings = decode(map.mappings).map((segments) => {
+    let last: readonly (number | undefined)[] = [];
+    return segments.flatMap(([column, source, line, sourceColumn]) => {
+      if (source === undefined || last[0] === source && last[1] === line) return [];
+      last = [source, line];
+      return [[column, source, line, sourceColumn] as [number, number, number, number]];
+    });
+  });
+  await Deno.writeTextFile(`${path}.map`, JSON.stringify({ ...map, names: [], mappings: encode(mappings) }));
 }
 
 /** Lists all files in a folder and below, with their paths. */
