@@ -35,7 +35,7 @@ export const streamRequestTimeoutMs = 60_000;
 export const streamBytesPerMsMin = 50;
 /** Pauses after a failed request to the target: each is twice as long as the one before. */
 export const streamRetryMs = [500, 30_000] as const;
-/** Pauses before a request to a store is sent again. */
+/** Pauses before a request to a store, or a part of a snapshot, is sent again. */
 export const streamRequestRetriesMs = [500, 2_000] as const;
 /** Interval at which a server renews that a target is its own, and the age at which another server may take it. */
 export const streamOwnerRenewMs = 60_000;

@@ -126,7 +126,8 @@ export class S3Target implements Target {
     const code = elementOf(new TextDecoder().decode(bytes.subarray(0, 4_000)), "Code");
     if (response.status === 404 && name !== undefined && code !== "NoSuchBucket") return null;
     const message = `the store responded with ${response.status} ${code}`.trim();
-    throw response.status < 500 && ![408, 429].includes(response.status)
+    // AWS sends RequestTimeout with 400.
+    throw response.status < 500 && ![408, 429].includes(response.status) && code !== "RequestTimeout"
       ? new Rejected(message)
       : new Error(message);
   }

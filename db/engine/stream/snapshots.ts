@@ -1,5 +1,5 @@
 // Snapshots of a data file in use, and the removal of what is no longer needed at the target.
-import { streamPartBytes, streamReadBytes } from "../../../domain/stream_limits.ts";
+import { streamPartBytes, streamReadBytes, streamRequestRetriesMs } from "../../../domain/stream_limits.ts";
 import { type EncryptionKeys, seal, unseal } from "./envelope.ts";
 import {
   type Manifest,
@@ -62,7 +62,7 @@ export async function copySnapshot(
       const name = partName(chain, snapshot, parts);
       const sealed = seal(name, part.subarray(0, filled), keys);
       await rest(performance.now() - startedAt);
-      await target.put(name, sealed);
+      await putPart(name, sealed, { target, rest });
       parts++;
       bytes += filled;
     }
@@ -71,6 +71,22 @@ export async function copySnapshot(
     throw error;
   }
   return { format: 1, chain, snapshot, from, parts, bytes };
+}
+
+/** Stores a part, also if the target doesn't respond for a while: otherwise a large snapshot would begin again and again. */
+async function putPart(
+  name: string,
+  bytes: Uint8Array,
+  { target, rest }: Pick<SnapshotOptions, "target" | "rest">,
+): Promise<void> {
+  for (const retryMs of streamRequestRetriesMs) {
+    try {
+      return await target.put(name, bytes);
+    } catch {
+      await rest(retryMs);
+    }
+  }
+  await target.put(name, bytes);
 }
 
 /** Completes a snapshot. The segments up to `to` must be at the target. */
