@@ -1,5 +1,5 @@
-// Digests of many sums: tables whose sums differ have the same digest once in about two billion times. A digest needs one pass and no
-// sorting, so it costs a fraction of comparing sum by sum.
+// Digests of many sums: tables whose sums differ have the same digest once in hundreds of millions of times. A digest needs one pass
+// and no sorting, so it costs a fraction of comparing sum by sum.
 import { rollupHourMs, rollupQuarterMs } from "../../domain/limits.ts";
 import { sumsComparedRowsMax } from "../../domain/stream_limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
@@ -118,11 +118,16 @@ function columns(time: Statement, organization: Statement = sql`0`): Statement {
     (r.sum_high % ${p} * ${integer(2 ** lowBits)} + r.sum_low) % ${p} * 1000000 + r.sum_micro AS millionths`;
 }
 
+/**
+ * Multiplies a sum by its `place`, which is below the prime: by 0 only at 0. Without the second factor, differences at several places
+ * could balance each other out.
+ */
+export const weight = sql`(place * ((place >> 16) | 1) % ${p})`;
+
 /** @param rows With `series`, `organization`, a number `time`, `count`, and `millionths`, which may be reduced by the prime. */
 async function digest(database: DatabaseReader, rows: Statement): Promise<number> {
-  // Without the shift, differences at several places could balance each other out.
   const row = await database.readFirst<{ digest: number }>(sql`
-    SELECT coalesce(sum((millionths % ${p} * ${byQuantity} + count) % ${p} * (place * (place >> 16) % ${p}) % ${p}), 0) % ${p} AS digest
+    SELECT coalesce(sum((millionths % ${p} * ${byQuantity} + count) % ${p} * ${weight} % ${p}), 0) % ${p} AS digest
     FROM (SELECT *, (series * ${bySeries} + organization * ${byOrganization} + time * ${byTime}) % ${p} AS place FROM (${rows}))`);
   return row?.digest ?? 0;
 }

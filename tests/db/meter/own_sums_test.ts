@@ -1,6 +1,7 @@
 // What a restore finds in a database whose file is intact, but whose sums don't match.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../db/engine/database.ts";
+import { weight } from "../../../db/meter/sum_digests.ts";
 import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { testApp } from "../../support/app/app.ts";
 import { addLimit, softCountersAreKnown } from "../../support/meter/limits.ts";
@@ -146,4 +147,13 @@ testApp("compares the records that retention has left", async (test) => {
   // Retention has left nothing.
   await database.write([sql`DELETE FROM usage_records`]);
   assert.doesNotMatch((await differingSums(database)).join(), /the records/);
+});
+
+testApp("a digest counts a sum at every place", async ({ opened: { database } }) => {
+  const row = await database.readFirst<{ missed: number }>(sql`
+    WITH places(place) AS (SELECT 1 UNION ALL SELECT place + 1 FROM places WHERE place < 100000)
+    SELECT count(*) AS missed FROM (
+      SELECT place FROM places UNION ALL SELECT 2147483629 - place AS place FROM places
+    ) WHERE ${weight} = 0`);
+  assert.equal(row?.missed, 0);
 });
