@@ -38,7 +38,10 @@ export async function readSystemState(
       failures: number("gatehouse_backup_failures_total"),
       everyHours: config.backups.everyHours,
     },
-    stream: streamState?.health(Date.now()) ?? null,
+    stream: streamState === undefined ? null : {
+      ...streamState.health(Date.now()),
+      everySeconds: config.stream?.seconds ?? 0,
+    },
   };
 }
 

@@ -22,6 +22,8 @@ export interface SystemState {
   readonly backups:
     | { readonly lastAt: number | null; readonly failures: number; readonly everyHours: number }
     | null;
-  /** Null without a continuous backup. `behindSeconds`: null if nothing can be restored. */
-  readonly stream: { readonly state: string; readonly behindSeconds: number | null } | null;
+  /** Null without a continuous backup. `behindSeconds`: null if nothing can be restored. `everySeconds`: how often it copies. */
+  readonly stream:
+    | { readonly state: string; readonly behindSeconds: number | null; readonly everySeconds: number }
+    | null;
 }

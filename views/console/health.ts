@@ -35,7 +35,7 @@ export function healthOf(
     queue(state),
     database(state),
     mail(state, options),
-    ...(stream === null ? [] : [continuousBackup(stream)]),
+    ...(stream === null ? [] : [continuousBackup(stream, options.now - state.startedAt)]),
     ...(stream !== null && schedule === null ? [] : [backups(state, options)]),
   ];
 }
@@ -141,16 +141,23 @@ function backups({ backups: state, database, startedAt }: SystemState, { now }: 
   return { ...about, text, tone: "bad", state: "Overdue", trouble };
 }
 
-function continuousBackup({ state, behindSeconds }: NonNullable<SystemState["stream"]>): Health {
+function continuousBackup(
+  { state, behindSeconds, everySeconds }: NonNullable<SystemState["stream"]>,
+  sinceStartMs: number,
+): Health {
   const text = behindSeconds === null
     ? "Nothing can be restored yet"
     : `Newest point: ${durationWords(behindSeconds || 1)} ago`;
   const about = { name: "Continuous backup", icon: "shield", text } as const;
   const bad = (state: string, trouble: string) =>
     ({ ...about, tone: "bad", state, trouble: `${trouble} ${text}. See the log.` }) as const;
-  if (state === "snapshot") return { ...about, tone: "soon", state: "Starting", trouble: null };
+  if (state === "snapshot") {
+    return (behindSeconds ?? sinceStartMs / 1000) * 1000 < hourMs
+      ? { ...about, tone: "soon", state: "Starting", trouble: null }
+      : bad("Behind", "The snapshot isn't complete.");
+  }
   if (state !== "ok") return bad("Stopped", "Nothing is copied.");
-  return behindSeconds !== null && behindSeconds <= streamBehindSeconds
+  return behindSeconds !== null && behindSeconds <= Math.max(streamBehindSeconds, 2 * everySeconds)
     ? { ...about, ...ok }
     : bad("Behind", "The copy is behind.");
 }
