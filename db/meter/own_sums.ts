@@ -151,8 +151,10 @@ export async function compareRollups(
   onCompared: OnCompared,
 ): Promise<string | null> {
   for await (const range of seriesRanges(database)) {
-    onCompared(range.share);
-    if (await haveSameRollups(database, range)) continue;
+    if (await haveSameRollups(database, range)) {
+      onCompared(range.share);
+      continue;
+    }
     const hour = await database.readFirst<{ series: number; hour: number }>(differingHour(range));
     if (hour !== undefined) {
       const time = isoTime(hour.hour * rollupHourMs);
@@ -165,6 +167,7 @@ export async function compareRollups(
     if (month !== undefined) {
       return `${await nameOf(database, month.series)}: the sum of ${month.start} isn't that of its hours`;
     }
+    onCompared(range.share);
   }
   return null;
 }

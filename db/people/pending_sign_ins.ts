@@ -135,9 +135,10 @@ export function consumePendingSignIn(tokenHash: string, { audited }: { audited: 
     RETURNING token_hash`;
 }
 
-/** Deletes a user's unfinished sign-ins, after an audited change of how they sign in. */
+/** Deletes everyone's unfinished sign-ins. */
 export const deleteAllPendingSignIns: Statement = sql`DELETE FROM pending_sign_ins`;
 
+/** Deletes a user's unfinished sign-ins, after an audited change of how they sign in. */
 export function deleteUnfinishedSignIns(userId: string, { audited }: { audited: string }): Statement[] {
   return [
     sql`DELETE FROM pending_sign_ins WHERE user_id = ${userId} AND ${ifAudited(audited)}`,

@@ -338,7 +338,7 @@ function alertList({ frame, alerts, mailReach, catalogue, canChange, seesWebhook
       card={`${alerts.length} of ${alertsOfOrganizationMax} alerts`}
       empty={alerts.length > 0
         ? null
-        : { title: "No alerts yet", text: "You are notified about limits without an alert." }}
+        : { title: "No alerts yet", text: "Limits send notifications without an alert." }}
       links={[]}
     >
       <ItemTable
