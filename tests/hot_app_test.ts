@@ -54,6 +54,8 @@ testApp("hot routes respond as the whole app does", async (test) => {
     me({ cookie: ada.cookie, origin: product }),
     me({ cookie: ada.cookie, origin: "https://elsewhere.example" }),
     me({ cookie: ada.cookie }, "GET", "?a=1&a=2"),
+    me({ cookie: ada.cookie }, "GET", "?=x&"),
+    me({ cookie: ada.cookie }, "GET", "?%ff=1"),
     me({ cookie: ada.cookie, long: "x".repeat(40_000) }),
     usage(key, record),
     usage(key, { ...record, idempotencyKey: "one" }),
