@@ -40,7 +40,7 @@ export interface AppEnv {
     /** True for endpoints whose responses no browser shows, outside of `/api/`. */
     isForPrograms: boolean | undefined;
     error: AppError | undefined;
-    /** The pattern of the request's route; undefined as long as it isn't known. */
+    /** The pattern of a hot route, or an empty one if no route matches; undefined where Hono's router knows it. */
     route: string | undefined;
     /** True if the request came with valid session cookies of two people, which were cleared. */
     hasConflict: boolean | undefined;
