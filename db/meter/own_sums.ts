@@ -151,25 +151,26 @@ export async function compareRollups(
   onCompared: OnCompared,
 ): Promise<string | null> {
   for await (const range of seriesRanges(database)) {
-    if (await haveSameRollups(database, range)) {
-      onCompared(range.share);
-      continue;
-    }
-    const hour = await database.readFirst<{ series: number; hour: number }>(differingHour(range));
-    if (hour !== undefined) {
-      const time = isoTime(hour.hour * rollupHourMs);
-      return `${await nameOf(
-        database,
-        hour.series,
-      )}: the sum of the hour from ${time} isn't that of its quarters`;
-    }
-    const month = await database.readFirst<{ series: number; start: string }>(differingMonth(range));
-    if (month !== undefined) {
-      return `${await nameOf(database, month.series)}: the sum of ${month.start} isn't that of its hours`;
-    }
+    const difference = await haveSameRollups(database, range) ? null : await differenceIn(range, database);
+    if (difference !== null) return difference;
     onCompared(range.share);
   }
   return null;
+}
+
+async function differenceIn(range: SeriesRange, database: DatabaseReader): Promise<string | null> {
+  const hour = await database.readFirst<{ series: number; hour: number }>(differingHour(range));
+  if (hour !== undefined) {
+    const time = isoTime(hour.hour * rollupHourMs);
+    return `${await nameOf(
+      database,
+      hour.series,
+    )}: the sum of the hour from ${time} isn't that of its quarters`;
+  }
+  const month = await database.readFirst<{ series: number; start: string }>(differingMonth(range));
+  return month === undefined
+    ? null
+    : `${await nameOf(database, month.series)}: the sum of ${month.start} isn't that of its hours`;
 }
 
 const isIn = (column: Statement, from: number, until: number) =>
