@@ -80,7 +80,6 @@ const integerMax = 999_999_999_999_999;
  * @param now Milliseconds since 1970.
  */
 export function addLimitHeaders(c: AppContext, limits: readonly LimitStanding[], now: number): void {
-  if (limits.length === 0) return;
   const partLeft = ({ remaining, quantity }: LimitStanding) => quantity === 0 ? 0 : remaining / quantity;
   const [tightest] = limits.filter(({ mode }) => mode !== "soft").sort((a, b) => partLeft(a) - partLeft(b));
   if (tightest === undefined) return;
