@@ -11,7 +11,7 @@ const json = { "content-type": "application/json" };
 const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const product = "https://app.example.com";
 
-/** @returns Both apps, on the parts of a test. The whole one isn't there for hot routes. */
+/** Builds both apps on the parts of a test. The hot one can't load the whole one. */
 function bothApps({ config, services }: TestApp) {
   const nothing = () => {};
   const parts: AppParts = {
@@ -23,7 +23,7 @@ function bothApps({ config, services }: TestApp) {
   return { whole, hot };
 }
 
-/** @returns What a client sees of a response, without what differs each time. */
+/** Reads a response as a client sees it, without what differs each time. */
 async function seen(response: Response) {
   const headers = [...response.headers].filter(([name]) => name !== "x-request-id");
   const text = await response.text();
