@@ -102,3 +102,17 @@ testApp("other routes get 503 as long as the whole app can't be loaded", async (
     assert.deepEqual([response.status, (await response.json()).error.code], [503, "unavailable"], path);
   }
 });
+
+testApp("the memory of a body is free before the response", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const body = new TextEncoder().encode(JSON.stringify(record));
+  const headers = { ...json, authorization: `Bearer ${fullKey}`, "content-length": String(body.length) };
+  const request = new Request(`${test.config.baseUrl.origin}/api/v1/usage`, {
+    method: "POST",
+    headers,
+    body,
+  });
+  Object.defineProperty(request, "bytes", { value: () => Promise.resolve(body) });
+  assert.equal((await test.app.fetch(request)).status, 201);
+  assert.equal(body.buffer.detached, true);
+});
